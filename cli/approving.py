@@ -7,20 +7,23 @@ import typer
 
 from cli.aws import home
 from cli.calls import call
+from cli.completion import Transfer
+from cli.console import say
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, Local
 from cli.quantities import OptionError, row_pairs
 
 FUNCTION = "decide-approval"
 
-Transfer = Annotated[str, typer.Argument(metavar="NAME", help="The request's name, else that of its execution.")]
-
 
 def approve(
     name: Transfer,
     *,
     pairs: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="A row of the estimate; default: the recommended one.")
+        str | None,
+        typer.Option(
+            metavar="NUMBER", help="Number of relay pairs, as in a row of the estimate (default: the recommended row)."
+        ),
     ] = None,
     local: Local = False,
     as_json: AsJson = False,
@@ -29,20 +32,20 @@ def approve(
     try:
         chosen = {} if pairs is None else {"pairs": row_pairs(pairs)}
     except OptionError as error:
-        typer.echo(f"cpt: {error}", err=True)
+        say(f"cpt: {error}", err=True)
         raise typer.Exit(ExitCode.USAGE) from None
     answer = call(home(local=local), FUNCTION, {"transferId": name, "decision": "approve", **chosen})
-    typer.echo(json.dumps(answer) if as_json else f"approved {name} with {answer['pairs']} pairs")
+    say(json.dumps(answer) if as_json else f"approved {name} with {answer['pairs']} pairs")
 
 
 def reject(
     name: Transfer,
     *,
-    reason: Annotated[str | None, typer.Option(help="Why; it stands in the report.")] = None,
+    reason: Annotated[str | None, typer.Option(help="Reason; the report shows it.")] = None,
     local: Local = False,
     as_json: AsJson = False,
 ) -> None:
     """End a transfer that waits for approval; nothing was launched."""
     told = {} if reason is None else {"reason": reason}
     answer = call(home(local=local), FUNCTION, {"transferId": name, "decision": "reject", **told})
-    typer.echo(json.dumps(answer) if as_json else f"rejected {name}")
+    say(json.dumps(answer) if as_json else f"rejected {name}")

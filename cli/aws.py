@@ -11,6 +11,7 @@ import boto3
 import typer
 from botocore.config import Config
 
+from cli.console import say
 from cli.exit_codes import ExitCode
 
 STATE_FILE = Path(".local/state.json")
@@ -97,5 +98,5 @@ def home(*, local: bool) -> Aws:
 
 
 def _unusable(why: str) -> NoReturn:
-    typer.echo(f"cpt: {why}", err=True)
+    say(f"cpt: {why}", err=True)
     raise typer.Exit(ExitCode.USAGE)

@@ -7,6 +7,7 @@ import typer
 from botocore.config import Config
 
 from cli.aws import Aws
+from cli.console import say
 from cli.exit_codes import of_error
 
 # As Lambda's own client has it.
@@ -42,5 +43,5 @@ def call(aws: Aws, function: str, document: dict[str, Any]) -> dict[str, Any]:
 
 def refuse(error: str, message: str) -> NoReturn:
     """Say why, and end with the exit code of the error's class."""
-    typer.echo(f"cpt: {error}: {message}", err=True)
+    say(f"cpt: {error}: {message}", err=True)
     raise typer.Exit(of_error(error))

@@ -6,15 +6,16 @@ from typing import Annotated
 import typer
 
 from cli.aws import home
+from cli.console import say
 from cli.executions import find
-from cli.options import AsJson, Local
+from cli.options import AsJson, Local, and_local
 from cli.reporting import Name
 
 
 def cancel(
     name: Name,
     *,
-    reason: Annotated[str, typer.Option(help="Why; the execution keeps it as its cause.")] = "cancelled by a person",
+    reason: Annotated[str, typer.Option(help="Reason; the execution keeps it as its cause.")] = "cancelled by a person",
     local: Local = False,
     as_json: AsJson = False,
 ) -> None:
@@ -28,10 +29,9 @@ def cancel(
         )
     status = "ABORTED" if runs else execution["status"]
     if as_json:
-        typer.echo(json.dumps({"name": name, "cancelled": runs, "status": status}))
+        say(json.dumps({"name": name, "cancelled": runs, "status": status}))
     elif runs:
-        typer.echo(
-            f"cancelled {name}; daemons and relays are being taken down: cpt report {name} tells when it is done"
-        )
+        report = f"cpt report {name}{and_local()}"
+        say(f"cancelled {name}; daemons and relays are being taken down: {report} tells when it is done")
     else:
-        typer.echo(f"{name} has ended already ({status}); nothing was changed")
+        say(f"{name} has ended already ({status}); nothing was changed")

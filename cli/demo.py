@@ -11,9 +11,10 @@ from pathlib import Path
 
 from cli import terminal
 from cli.aws import Aws, configuration
+from cli.console import Text, make_console
 from cli.demo_data import make_tree
 from cli.figures import tell_figures
-from cli.render import make_console, report_view
+from cli.render import report_view
 from cli.reporting import read_report, save_page
 from cli.watching import watch_execution
 from lambdas.core.words import duration
@@ -43,8 +44,9 @@ def main() -> int:
     )
     how = "network namespaces" if mode == "netns" else "processes"
     console.print(
-        f"[bold]Local cloud[/]: VMs are {how}; {CAPS['interRegionMBps']:.0f} MB/s out of the region, "
-        f"{CAPS['intraRegionMBps']:.0f} MB/s inside; boot {BOOT_SECONDS:.0f} s"
+        Text("Local cloud", style="bold"),
+        f"VMs are {how}; {CAPS['interRegionMBps']:.0f} MB/s out of the region, "
+        f"{CAPS['intraRegionMBps']:.0f} MB/s inside; boot {BOOT_SECONDS:.0f} s",
     )
     began = time.monotonic()
     with LocalCloud(config, Path(".local")) as cloud:
@@ -108,7 +110,7 @@ def _transfer(cloud: LocalCloud, source: Path, destination: Path, arguments: arg
         "relays": {"pairs": "auto" if arguments.pairs == "auto" else int(arguments.pairs)},
         "preTest": False,
     }
-    console.print(f"[bold]Transfer[/] {source} → {destination}, VM {home} → VM {other}")
+    console.print(Text("Transfer", style="bold"), f"{source} → {destination}, VM {home} → VM {other}")
     machine = next(
         item["stateMachineArn"]
         for item in aws.client("stepfunctions").list_state_machines()["stateMachines"]
@@ -120,7 +122,7 @@ def _transfer(cloud: LocalCloud, source: Path, destination: Path, arguments: arg
     execution = watch_execution(aws, started["executionArn"])
     report = read_report(aws, execution)
     if "stages" not in report:
-        console.print(f"[red]{report['status']}: {report.get('error')}: {report.get('cause')}[/]")
+        console.print(Text(f"{report['status']}: {report.get('error')}: {report.get('cause')}", style="red"))
         return False
     console.print(report_view(report))
     (ROOT / "report.json").write_text(json.dumps(report, indent=2))
@@ -139,13 +141,13 @@ def _same_trees(source: Path, destination: Path) -> bool:
         ["diff", "-r", "--no-dereference", source, destination], capture_output=True, text=True, errors="replace"
     )
     if differ.returncode != 0:
-        console.print(f"[red]diff -r: {differ.stdout[:2000]}{differ.stderr[:2000]}[/]")
+        console.print(Text(f"diff -r: {differ.stdout[:2000]}{differ.stderr[:2000]}", style="red"))
         return False
     sums = [_sha256_of_tree(tree) for tree in (source, destination)]
     same = sums[0] == sums[1]
     console.print(
         f"Checked independently in {duration(time.monotonic() - began)}: diff -r finds no difference, "
-        f"sha256sum of all files {'agrees' if same else '[red]differs[/]'} ({sums[0][:16]}…)"
+        f"sha256sum of all files {'agrees' if same else 'differs'} ({sums[0][:16]}…)"
     )
     return same
 

@@ -8,11 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from cli.aws import Aws, home
+from cli.console import say
 from cli.doctor.clock import clock
 from cli.doctor.deployment import Deployment
 from cli.doctor.finding import Finding, Findings, Status, failed, looked, ok
 from cli.doctor.functions import functions
 from cli.doctor.machine import End
+from cli.doctor.network import Network
 from cli.doctor.path import Paths
 from cli.doctor.quota import quotas
 from cli.doctor.region import Region
@@ -21,7 +23,8 @@ from cli.exit_codes import ExitCode
 from cli.options import AsJson, Local
 from cli.request_file import read_request
 from lambdas.core.errors import InvalidRequest
-from lambdas.core.request import Limits, Sides, TransferRequest, parse_request
+from lambdas.core.relays_request import Sides
+from lambdas.core.request import Limits, TransferRequest, parse_request
 from lambdas.runtime.env import Environment
 
 _MARKS: dict[Status, str] = {"ok": "✓", "warning": "!", "failed": "✗", "unknown": "?"}
@@ -40,7 +43,7 @@ def doctor(
     document = None if request is None else read_request(request)
     worst = ExitCode.SUCCEEDED
     for finding in findings(home(local=local), document):
-        typer.echo(json.dumps(finding.to_document()) if as_json else "\n".join(_lines(finding)))
+        say(json.dumps(finding.to_document()) if as_json else "\n".join(_lines(finding)))
         if finding.status == "failed":
             worst = ExitCode.UNFIT
     raise typer.Exit(worst)
@@ -56,6 +59,7 @@ def findings(aws: Aws, document: dict[str, Any] | None) -> Findings:
         return
     for region, daemons in environment.daemon_assets.items():
         yield from Region(aws, region, daemons).looked_at()
+        yield from Network(aws, region, environment.subnet_ids.get(region, ())).looked_at()
     yield from functions(aws)
     if document is None:
         wanted = dict.fromkeys(environment.regions, environment.max_pairs)
@@ -73,8 +77,10 @@ def findings(aws: Aws, document: dict[str, Any] | None) -> Findings:
 
 
 def _of_request(aws: Aws, environment: Environment, request: TransferRequest) -> Findings:
-    source = End(aws, "source", request.source.region, request.source.instance_id)
-    destination = End(aws, "destination", request.destination.region, request.destination.instance_id)
+    consent = environment.require_consent
+    source = End(aws, "source", request.source.region, request.source.instance_id, require_consent=consent)
+    there = request.destination
+    destination = End(aws, "destination", there.region, there.instance_id, require_consent=consent)
     for end in (source, destination):
         yield from end.looked_at()
     if source.machine and destination.machine:

@@ -9,11 +9,12 @@ from rich.console import RenderableType
 
 from cli.aws import home
 from cli.calls import call, refuse
+from cli.console import make_console, say
+from cli.estimate_view import comparison_table, estimate_table
 from cli.exit_codes import ExitCode
 from cli.given import ALL_MODELS, Given
 from cli.options import AsJson, Local
 from cli.quantities import OptionError, size_bytes
-from cli.render import comparison_table, estimate_table, make_console
 from cli.request_file import read_request
 from lambdas.core.errors import AskPerson
 from lambdas.core.estimate.model_table import compare, recommend
@@ -34,35 +35,48 @@ def _choice(text: str) -> Any:
 
 def estimate(
     request: Annotated[
-        Path | None, typer.Argument(help="Transfer request, a JSON file.", exists=True, dir_okay=False)
+        Path | None, typer.Argument(help="JSON file of the transfer request.", exists=True, dir_okay=False)
     ] = None,
     *,
-    size: Annotated[str | None, typer.Option(help="How much is to be moved, e.g. 8GB or 1.5TiB.")] = None,
-    files: Annotated[
-        int | None, typer.Option(min=1, help="In so many files, beside a request: small ones take longer.")
+    size: Annotated[
+        str | None, typer.Option(help="Size of the data, e.g. 8GB or 1.5TiB. Without a unit it is bytes.")
     ] = None,
-    vi: Annotated[str | None, _figure("v_i: between machines of one region.")] = None,
-    ve: Annotated[str | None, _figure("v_e: between the ends, from region to region.")] = None,
-    tv: Annotated[str | None, _figure("T_v: until relays serve.")] = None,
-    ve_pair: Annotated[str | None, _figure("v_e of each relay pair (default: --ve).")] = None,
-    v_src: Annotated[str | None, _figure("What the source sends in all (default: --vi).")] = None,
-    v_dst: Annotated[str | None, _figure("What the destination receives in all (default: --vi).")] = None,
-    vs: Annotated[str | None, _figure("v_s: split and merge on disk (default: no limit).")] = None,
-    pre_test: Annotated[str | None, _figure("T_pt of the model pre-tested (default: 60).")] = None,
-    export: Annotated[str | None, _figure("Out of HDFS, for the model hdfs (default: 0).")] = None,
-    import_: Annotated[str | None, _figure("Into HDFS, for the model hdfs (default: 0).", "--import")] = None,
-    price_hour: Annotated[str | None, _figure("Price of one relay's hour (default: 0).")] = None,
-    egress: Annotated[str | None, _figure("Price of a GB out of the region (default: 0).")] = None,
-    pairs: Annotated[str | None, _choice("Which rows, e.g. 3 or 0..8 (default: 0..8).")] = None,
+    files: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Number of files, if a request file is given. Many small files take longer than one large file."
+        ),
+    ] = None,
+    vi: Annotated[str | None, _figure("v_i: rate between two machines of one region.")] = None,
+    ve: Annotated[str | None, _figure("v_e: rate from the source to the destination, from region to region.")] = None,
+    tv: Annotated[str | None, _figure("T_v: seconds until relays carry data.")] = None,
+    ve_pair: Annotated[str | None, _figure("v_e: rate of each relay pair (default: --ve).")] = None,
+    v_src: Annotated[
+        str | None, _figure("Rate that the source sends at on all paths together (default: --vi).")
+    ] = None,
+    v_dst: Annotated[
+        str | None, _figure("Rate that the destination receives at on all paths together (default: --vi).")
+    ] = None,
+    vs: Annotated[str | None, _figure("v_s: rate of splitting and merging on disk (default: no limit).")] = None,
+    pre_test: Annotated[
+        str | None, _figure("T_pt: seconds of the pre-test, in the model pre-tested (default: 60).")
+    ] = None,
+    export: Annotated[str | None, _figure("Seconds to copy out of HDFS, in the model hdfs (default: 0).")] = None,
+    import_: Annotated[
+        str | None, _figure("Seconds to copy into HDFS, in the model hdfs (default: 0).", "--import")
+    ] = None,
+    price_hour: Annotated[str | None, _figure("Dollars for an hour of one relay (default: 0).")] = None,
+    egress: Annotated[str | None, _figure("Dollars for a GB that leaves the region (default: 0).")] = None,
+    pairs: Annotated[str | None, _choice("Numbers of relay pairs to show, e.g. 3 or 0..8 (default: 0..8).")] = None,
     model: Annotated[str | None, _choice(f"Compare models instead: all, {', '.join(ALL_MODELS)}.")] = None,
-    minimise: Annotated[str | None, _choice("time, cost, energy or balanced (default: balanced).")] = None,
-    value_of_time: Annotated[str | None, _choice("Dollars that an hour less is worth (default: 10).")] = None,
-    max_cost: Annotated[str | None, _choice("Dollars for all, e.g. 5.")] = None,
-    deadline: Annotated[str | None, _choice("Seconds, or a time to come, e.g. 2026-11-22T06:00Z.")] = None,
+    minimise: Annotated[str | None, _choice("Choose by time, cost, energy or balanced (default: balanced).")] = None,
+    value_of_time: Annotated[str | None, _choice("Value of one hour less, in dollars (default: 10).")] = None,
+    max_cost: Annotated[str | None, _choice("Budget for the whole transfer in dollars, e.g. 5.")] = None,
+    deadline: Annotated[str | None, _choice("Deadline: seconds from now, or a time, e.g. 2026-11-22T06:00Z.")] = None,
     local: Local = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say what each number of relay pairs would take and cost, and which to use.
+    """Estimate time and cost for each number of relay pairs, and recommend one.
 
     Nothing is started. With a request file the deployment is asked; with figures given no AWS is needed.
     """
@@ -95,24 +109,33 @@ def estimate(
         if request is None and files is not None:
             raise OptionError("--files", str(files), "what figures say of the ends holds for files of any size")
         if request is None:
-            _from_figures(size_bytes(size), given, as_json=as_json)
+            _from_figures(_size(size), given, as_json=as_json)
         else:
             given.refuse_beside(str(request))
-            document = {"request": read_request(request), "sizeBytes": size_bytes(size)}
+            document = {"request": read_request(request), "sizeBytes": _size(size)}
             document |= {"files": files} if files else {}
             answer = call(home(local=local), "estimate-request", document)
             _show(answer, estimate_table(answer), as_json=as_json)
     except OptionError as error:
-        typer.echo(f"cpt: {error}", err=True)
+        say(f"cpt: {error}", err=True)
         raise typer.Exit(ExitCode.USAGE) from None
     except AskPerson as error:
         refuse(type(error).__name__, given.in_options(str(error)))
 
 
+def _size(text: str) -> int:
+    """Bytes; says what a number without a unit was taken for."""
+    count = size_bytes(text)
+    if text.isdecimal():
+        say(f"cpt: --size {text}: taken as bytes, since it has no unit; for gigabytes write {text}GB", err=True)
+    return count
+
+
 def _from_figures(size: int, given: Given, *, as_json: bool) -> None:
     figures, models = given.figures(), given.models()
+    given.refuse_pre_test_without(models)
     if not given.priced:
-        typer.echo("cpt: no price was given (--price-hour, --egress): no cost is counted", err=True)
+        say("cpt: no price was given (--price-hour, --egress): costs below leave out relays and traffic", err=True)
     if models:
         given.refuse_choice_beside_models()
         compared = compare(size, figures, models, given.pairs(for_models=models)).to_document()
@@ -124,6 +147,6 @@ def _from_figures(size: int, given: Given, *, as_json: bool) -> None:
 
 def _show(document: dict[str, Any], table: RenderableType, *, as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(document))
+        say(json.dumps(document))
     else:
         make_console().print(table)

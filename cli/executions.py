@@ -7,21 +7,27 @@ from botocore.exceptions import ClientError
 
 from cli.aws import Aws
 from cli.calls import refuse
+from cli.options import and_local
+from lambdas.adapters.throttling import is_denied
 from lambdas.core.errors import NoSuchTransfer
 
 
 def machine_arn(aws: Aws) -> str:
     """ARN of the state machine."""
-    account = aws.client("sts").get_caller_identity()["Account"]
-    return f"arn:aws:states:{aws.region}:{account}:stateMachine:{aws.deployment}-transfer"
+    caller = aws.client("sts").get_caller_identity()
+    partition = caller["Arn"].split(":")[1]
+    return f"arn:{partition}:states:{aws.region}:{caller['Account']}:stateMachine:{aws.deployment}-transfer"
 
 
 def find(aws: Aws, name: str) -> dict[str, Any]:
     """The latest execution of that transfer, else the execution of that name; ends the command where there is none."""
     execution = _of_transfer(aws, name)
-    execution = execution or _describe(aws, f"{machine_arn(aws).replace(':stateMachine:', ':execution:')}:{name}")
+    execution = execution or _describe(aws, _named(aws, name))
     if execution is None:
-        refuse(NoSuchTransfer.__name__, f"there is no transfer '{name}' in {aws.region}; cpt list shows what has run")
+        refuse(
+            NoSuchTransfer.__name__,
+            f"there is no transfer '{name}' in {aws.region}; cpt list{and_local()} shows what has run",
+        )
     return execution
 
 
@@ -39,9 +45,41 @@ def transfer_id(execution: dict[str, Any]) -> str:
     return str((request.get("name") if isinstance(request, dict) else None) or execution["name"])
 
 
-def _of_transfer(aws: Aws, name: str) -> dict[str, Any] | None:
+def label(execution: dict[str, Any]) -> str | None:
+    """What people call it, as its request says; None where that says nothing, or something that is no label."""
+    request = json.loads(execution["input"])
+    found = request.get("label") if isinstance(request, dict) else None
+    return found if isinstance(found, str) and found else None
+
+
+def is_free(aws: Aws, name: str) -> bool:
+    """Whether no transfer has that name: all that was called so are executions that ended before one began.
+
+    False where the caller may not look.
+    """
+    try:
+        if _record(aws, name) is not None:
+            return False
+        execution = _describe(aws, _named(aws, name))
+    except ClientError as error:
+        if is_denied(error):
+            return False
+        raise
+    return execution is None or execution["status"] != "RUNNING"
+
+
+def _named(aws: Aws, name: str) -> str:
+    return f"{machine_arn(aws).replace(':stateMachine:', ':execution:')}:{name}"
+
+
+def _record(aws: Aws, name: str) -> dict[str, Any] | None:
     table = aws.resource("dynamodb").Table(f"{aws.deployment}-transfers")
-    record = table.get_item(Key={"transferId": name, "record": "transfer"}).get("Item")
+    record: dict[str, Any] | None = table.get_item(Key={"transferId": name, "record": "transfer"}).get("Item")
+    return record
+
+
+def _of_transfer(aws: Aws, name: str) -> dict[str, Any] | None:
+    record = _record(aws, name)
     return None if record is None else _describe(aws, str(record["executionArn"]))
 
 

@@ -10,6 +10,7 @@ class ExitCode(IntEnum):
     """Exit codes for scripts to decide on."""
 
     SUCCEEDED = 0
+    OUTPUT = 1  # what it has to say cannot be written
     USAGE = 2  # the command line or the request's file
     REQUEST = 3  # the request must be changed: AskPerson; or has to wait for another transfer
     TRANSFER = 4  # the transfer failed; what is not delivered is named in the report
@@ -19,6 +20,7 @@ class ExitCode(IntEnum):
     AWS = 8  # AWS refused a call of this command, or did not answer; nothing is known of the transfer
     UNFIT = 9  # cpt doctor: transfers fail because of what it found; cpt leave: something keeps the stacks
     SKIPPED = 10  # succeeded without the files that the report names, as onProblem "skip" allows
+    INTERRUPTED = 130  # nobody watches any more; the transfer goes on
 
 
 def exit_code(report: dict[str, Any]) -> ExitCode:

@@ -94,8 +94,13 @@ class Given:
             raise OptionError("--model", name, f"write all, or one of {', '.join(ALL_MODELS)}")
         return (name,)
 
+    def refuse_pre_test_without(self, models: Sequence[ModelName]) -> None:
+        """Of all that figures are for, only one model has a pre-test: elsewhere it would change nothing."""
+        if "--pre-test" in self._options and "pre-tested" not in models:
+            raise OptionError("--pre-test", self._options["--pre-test"], "only a model has it: add --model pre-tested")
+
     def pairs(self, for_models: Sequence[ModelName] = WITHOUT_RELAYS) -> range:
-        """The rows."""
+        """Return the numbers of relay pairs that the table has rows for; raises OptionError."""
         text = self._options.get("--pairs", "0..8")
         wanted = pair_range(text)
         if wanted[-1] == 0 and not set(for_models) & set(WITHOUT_RELAYS):

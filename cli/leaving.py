@@ -9,6 +9,7 @@ import typer
 from botocore.exceptions import ClientError, WaiterError
 
 from cli.aws import Aws, configuration, home
+from cli.console import say
 from cli.exit_codes import ExitCode
 from cli.leave.contents import content_ties
 from cli.leave.images import image_ties
@@ -42,7 +43,7 @@ def leave(
     undoable = [tie for tie in found if tie.undo is not None]
     if transfers and not cancel:
         _tell(found, as_json=as_json)
-        typer.echo("cpt: transfers run; wait for them, or stop them with --cancel-transfers", err=True)
+        say("cpt: transfers run; wait for them, or stop them with --cancel-transfers", err=True)
         raise typer.Exit(ExitCode.UNFIT)
     if undoable and not yes and sys.stdin.isatty():
         _tell(found, as_json=False)
@@ -55,7 +56,7 @@ def leave(
     if any(tie.status == "holds" for tie in found):
         raise typer.Exit(ExitCode.UNFIT)
     if not as_json:
-        typer.echo("nothing keeps the stacks: npx cdk destroy --all")
+        say("nothing keeps the stacks: npx cdk destroy --all")
 
 
 def ties(aws: Aws, enrolled: Iterable[str]) -> Ties:
@@ -83,21 +84,21 @@ def _undo(tie: Tie, *, as_json: bool) -> None:
     except (ClientError, WaiterError) as error:
         done = f"not undone: {in_words(error) if isinstance(error, ClientError) else error}"
     if as_json:
-        typer.echo(json.dumps({**tie.to_document(), "result": done}))
+        say(json.dumps({**tie.to_document(), "result": done}))
     else:
-        typer.echo(f"{tie.region} {tie.about}: {tie.message}; {tie.remedy}: {done}")
+        say(f"{tie.region} {tie.about}: {tie.message}; {tie.remedy}: {done}")
 
 
 def _tell(found: list[Tie], *, as_json: bool) -> None:
     if as_json:
         for tie in found:
-            typer.echo(json.dumps(tie.to_document()))
+            say(json.dumps(tie.to_document()))
         return
     for status, heading in _HEADINGS.items():
         of_status = [tie for tie in found if tie.status == status]
         if of_status:
-            typer.echo(f"What {heading}:")
+            say(f"What {heading}:")
         for tie in of_status:
-            typer.echo(f"  {tie.region} {tie.about}: {tie.message}")
+            say(f"  {tie.region} {tie.about}: {tie.message}")
             if tie.remedy:
-                typer.echo(f"    → {'with --yes: ' if tie.undo else ''}{tie.remedy}")
+                say(f"    → {'with --yes: ' if tie.undo else ''}{tie.remedy}")

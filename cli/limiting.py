@@ -7,6 +7,8 @@ import typer
 
 from cli.aws import home
 from cli.calls import call
+from cli.completion import Transfer
+from cli.console import say
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, Local
 from cli.quantities import OptionError, limit_mbps
@@ -15,13 +17,13 @@ FUNCTION = "limit-transfer"
 
 
 def limit(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The request's name, else that of its execution.")],
+    name: Transfer,
     *,
     mbps: Annotated[
         str,
         typer.Option(
             metavar="MBIT|none|timetable",
-            help="Mbit/s over all paths together; none: no limit; timetable: the request's.",
+            help="Limit of all paths together in Mbit/s; none removes it, timetable returns to that of the request.",
         ),
     ],
     local: Local = False,
@@ -34,12 +36,12 @@ def limit(
     try:
         wanted = {"transferId": name, "bandwidthLimitMbps": limit_mbps(mbps)}
     except OptionError as error:
-        typer.echo(f"cpt: {error}", err=True)
+        say(f"cpt: {error}", err=True)
         raise typer.Exit(ExitCode.USAGE) from None
     answer = call(home(local=local), FUNCTION, wanted)
     by = " by its timetable" if mbps == "timetable" else ""
     said = f"{name} may send {_words(answer['bandwidthLimitMbps'])}{by} from now on"
-    typer.echo(json.dumps(answer) if as_json else said)
+    say(json.dumps(answer) if as_json else said)
 
 
 def _words(mbps: int | None) -> str:

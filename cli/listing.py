@@ -12,11 +12,12 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from cli.aws import Aws, home
-from cli.executions import find_by_arn, machine_arn, transfer_id
-from cli.options import AsJson, Local
-from cli.render import make_console, megabytes
+from cli.console import Text, make_console, say
+from cli.executions import find_by_arn, label, machine_arn, transfer_id
+from cli.fitting import Fitted
+from cli.options import AsJson, Local, and_local
 from cli.transfer_state import TransferState, read_state
-from lambdas.core.words import dollars, duration
+from lambdas.core.words import dollars, duration, size
 
 Status = Literal["running", "succeeded", "failed", "aborted", "timed_out"]
 _STYLES = {"SUCCEEDED": "green", "RUNNING": "bold cyan", "ABORTED": "yellow"}
@@ -31,6 +32,11 @@ class Listed:
     started_at: datetime
     seconds: float
     state: TransferState | None = None
+    label: str | None = None
+    source: str | None = None
+    destination: str | None = None
+    """Where from and to, as the request says it: `i-0123456789abcdef0:/data`; None of a request that does not."""
+    error: str | None = None
 
     def to_document(self) -> dict[str, Any]:
         """Return the entry as a line of `--json`."""
@@ -40,6 +46,8 @@ class Listed:
             "startedAt": self.started_at.timestamp(),
             "seconds": round(self.seconds, 3),
         }
+        told = {"label": self.label, "source": self.source, "destination": self.destination, "error": self.error}
+        document |= {key: value for key, value in told.items() if value is not None}
         if self.state is not None:
             document |= {
                 "stage": self.state.stage,
@@ -53,8 +61,10 @@ class Listed:
 
 def list_(
     *,
-    status: Annotated[Status | None, typer.Option(help="Only those; default: all.")] = None,
-    limit: Annotated[int, typer.Option(min=1, max=1000, help="How many at most, the latest first.")] = 20,
+    status: Annotated[
+        Status | None, typer.Option(case_sensitive=False, help="Show only transfers of this status (default: all).")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Show this many at most, the latest first.")] = 20,
     local: Local = False,
     as_json: AsJson = False,
 ) -> None:
@@ -62,13 +72,13 @@ def list_(
     found = listed(home(local=local), status, limit, datetime.now(UTC))
     if as_json:
         for entry in found:
-            typer.echo(json.dumps(entry.to_document()))
+            say(json.dumps(entry.to_document()))
         return
     rows = list(found)
     if rows:
-        make_console().print(table(rows))
+        make_console().print(Fitted(table(rows), sentences=["now", "from and to"]))
     else:
-        typer.echo("no transfers; start one with: cpt start REQUEST")
+        say(f"no transfers; start one with: cpt start REQUEST{and_local()}")
 
 
 def listed(aws: Aws, status: Status | None, limit: int, now: datetime) -> Iterator[Listed]:
@@ -79,17 +89,35 @@ def listed(aws: Aws, status: Status | None, limit: int, now: datetime) -> Iterat
     for execution in islice((item for page in pages for item in page["executions"]), limit):
         runs = execution["status"] == "RUNNING"
         ended = now if runs else execution["stopDate"]
+        described = find_by_arn(aws, execution["executionArn"])
+        source, destination = _ends(described["input"])
         yield Listed(
             name=execution["name"],
             status=execution["status"],
             started_at=execution["startDate"],
             seconds=max((ended - execution["startDate"]).total_seconds(), 0.0),
-            state=_state(aws, execution["executionArn"]) if runs else None,
+            state=_state(aws, described) if runs else None,
+            source=source,
+            destination=destination,
+            error=described.get("error"),
+            label=label(described),
         )
 
 
-def _state(aws: Aws, arn: str) -> TransferState:
-    return read_state(aws, transfer_id(find_by_arn(aws, arn)), arn)
+def _ends(written: str) -> tuple[str | None, str | None]:
+    """Instance and path of each end, as somebody wrote them: nobody has judged this request yet."""
+    try:
+        request = json.loads(written)
+        source, destination = request["source"], request["destination"]
+        first, *more = source["paths"]
+        left = f" and {len(more):,} more" if more else ""
+        return f"{source['instanceId']}:{first}{left}", f"{destination['instanceId']}:{destination['path']}"
+    except (ValueError, TypeError, KeyError):
+        return None, None
+
+
+def _state(aws: Aws, described: dict[str, Any]) -> TransferState:
+    return read_state(aws, transfer_id(described), described["executionArn"])
 
 
 def table(rows: Iterable[Listed]) -> Table:
@@ -101,15 +129,17 @@ def table(rows: Iterable[Listed]) -> Table:
     for heading in ("took", "moved"):
         shown.add_column(heading, justify="right", no_wrap=True)
     shown.add_column("now")
+    shown.add_column("from and to", overflow="fold")
     for row in rows:
-        moved, now = _progress(row.state) if row.state else ("", "")
+        moved, now = _progress(row.state) if row.state else ("", row.error or "")
         shown.add_row(
-            row.name,
-            f"[{_STYLES.get(row.status, 'red')}]{row.status.lower()}[/]",
+            Text.assemble(row.name, *([(f"\n{row.label}", "dim")] if row.label else [])),
+            Text(row.status.lower(), style=_STYLES.get(row.status, "red")),
             row.started_at.astimezone().strftime("%Y-%m-%d %H:%M"),
             duration(row.seconds),
             moved,
             now,
+            f"{row.source}\n→ {row.destination}" if row.source else "",
         )
     return shown
 
@@ -117,7 +147,7 @@ def table(rows: Iterable[Listed]) -> Table:
 def _progress(state: TransferState) -> tuple[str, str]:
     if state.awaits_approval:
         return "", "waits for approval"
-    moved = f"{megabytes(state.delivered_bytes)} of {megabytes(state.total_bytes)}" if state.total_bytes else ""
+    moved = f"{size(state.delivered_bytes)} of {size(state.total_bytes)}" if state.total_bytes else ""
     pace = []
     if state.megabytes_per_second:
         pace += [f"{state.megabytes_per_second:,.1f} MB/s", f"{duration(state.seconds_left)} left"]

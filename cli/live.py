@@ -1,15 +1,18 @@
 """The part of `cpt watch` that is drawn anew: where the transfer is now."""
 
-from rich.console import Group, RenderableType
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.progress_bar import ProgressBar
 from rich.table import Table
-from rich.text import Text
 
-from cli.render import BAR_WIDTH, megabytes
+from cli.console import Text
+from cli.fitting import Fitted, Packed
+from cli.render import BAR_WIDTH
 from cli.standing_limit import limit_words
 from cli.transfer_state import TransferState
 from cli.watch_events import ApprovalRequired
-from lambdas.core.words import dollars, duration
+from lambdas.core.words import dollars, duration, size
 
 PROGRESS_WIDTH = 60
 _BOOTING = frozenset({"SPAWNED", "READY"})
@@ -29,42 +32,51 @@ def live_view(state: TransferState) -> RenderableType:
     head = Text.assemble((f"{state.transfer_id}  ", "bold"), state.stage or state.status.lower())
     if state.total_bytes is None:
         return head
-    return Group(head, _progress(state), _numbers(state), _paths(state), *_relays(state))
+    return Group(head, _Progress(state), _numbers(state), _paths(state), *_relays(state))
 
 
-def _progress(state: TransferState) -> Table:
-    total = max(state.total_bytes or 0, 1)
-    line = Table.grid(padding=(0, 1))  # a bare bar ends without a line break
-    bar = ProgressBar(total=total, completed=state.delivered_bytes, width=PROGRESS_WIDTH)
-    line.add_row(bar, f"{100 * state.delivered_bytes / total:3.0f} %")
-    return line
+@dataclass(frozen=True)
+class _Progress:
+    """The bar, as wide as there is room for."""
+
+    state: TransferState
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        total, done = max(self.state.total_bytes or 0, 1), self.state.delivered_bytes
+        share = f"{100 * done / total:3.0f} %"
+        line = Table.grid(padding=(0, 1))  # a bare bar ends without a line break
+        width = min(PROGRESS_WIDTH, options.max_width - len(share) - 1)
+        line.add_row(ProgressBar(total=total, completed=done, width=width), share)
+        yield line
 
 
-def _numbers(state: TransferState) -> Text:
-    return Text.assemble(
-        f"{megabytes(state.delivered_bytes)} of {megabytes(state.total_bytes or 0)}   ",
-        (f"{state.megabytes_per_second:,.1f} MB/s", "bold green"),
-        limit_words(state.bandwidth_limit_mbps, state.timetable),
-        f"   {duration(state.seconds_left)} left",
-        _money(state),
+def _numbers(state: TransferState) -> Packed:
+    limit = limit_words(state.bandwidth_limit_mbps, state.timetable)
+    return Packed(
+        [
+            Text(f"{size(state.delivered_bytes)} of {size(state.total_bytes or 0)}"),
+            Text.assemble((f"{state.megabytes_per_second:,.1f} MB/s", "bold green"), limit),
+            Text(f"{duration(state.seconds_left)} left"),
+            *_money(state),
+        ]
     )
 
 
-def _money(state: TransferState) -> str:
+def _money(state: TransferState) -> list[Text]:
     """The meter looks once a minute: a transfer that is over before has no figure yet."""
     if state.spent_usd is None:
-        return ""
+        return []
     chosen = state.chosen
     estimated = f" of {dollars(chosen['costUsd'])} estimated" if chosen else ""
-    return f"   {dollars(state.spent_usd)} spent{estimated}"
+    return [Text(f"{dollars(state.spent_usd)} spent{estimated}")]
 
 
-def _paths(state: TransferState) -> Table:
+def _paths(state: TransferState) -> Fitted:
     grid = Table.grid(padding=(0, 2))
-    grid.add_column()
-    grid.add_column(width=BAR_WIDTH)
-    grid.add_column(justify="right")
-    grid.add_column()
+    grid.add_column("path")
+    grid.add_column("bar", width=BAR_WIDTH)
+    grid.add_column("rate", justify="right")
+    grid.add_column("lanes")
     by_path: dict[str, list[float]] = {path: [] for path in state.paths}
     for lane in state.lanes:
         by_path.setdefault(lane.path_id, []).append(lane.megabytes_per_second)
@@ -72,7 +84,7 @@ def _paths(state: TransferState) -> Table:
     for path, rates in sorted(by_path.items()):
         bar = Text("█" * round(BAR_WIDTH * sum(rates) / widest), style="cyan")
         grid.add_row(path, bar, f"{sum(rates):,.1f} MB/s", Text(_lanes(rates), style="dim"))
-    return grid
+    return Fitted(grid, bars=["bar"], sentences=["lanes"])
 
 
 def _lanes(rates: list[float]) -> str:

@@ -8,6 +8,7 @@ import typer
 from pydantic import ValidationError
 
 from cli.aws import home
+from cli.console import say
 from cli.exit_codes import ExitCode
 from cli.quantities import OptionError
 from local.assets import AssetError
@@ -29,13 +30,13 @@ def up(
         str | None, typer.Option(help="process or netns; default: netns as root, else process.")
     ] = None,
     port: Annotated[int | None, typer.Option(help="Port of the AWS endpoint; 0 picks a free one.")] = None,
-    deploy: Annotated[bool, typer.Option(help="Whether to deploy cdk.out, or leave that to `npx cdk deploy`.")] = True,
+    deploy: Annotated[bool, typer.Option(help="Deploy cdk.out; without it, use `npx cdk deploy`.")] = True,
 ) -> None:
     """Start the local cloud and deploy cdk.out to it; it runs until `cpt local down`."""
     try:
         settings = load_config(config)
     except ConfigError as error:
-        typer.echo(f"cpt: {error}", err=True)
+        say(f"cpt: {error}", err=True)
         raise typer.Exit(2) from error
     chosen: dict[str, object] = {"port": port, "instances": instances}
     if instances is None and config is None:
@@ -51,23 +52,23 @@ def up(
         wrong = error.errors()[0]
         option = f"--{wrong['loc'][0]} {wrong['input']}: " if wrong["loc"] else ""  # absent: a check of several keys
         words = wrong["msg"].removeprefix("Value error, ")
-        typer.echo(f"cpt: {option}{words[0].lower()}{words[1:]}", err=True)
+        say(f"cpt: {option}{words[0].lower()}{words[1:]}", err=True)
         raise typer.Exit(2) from error
     cloud = LocalCloud(settings, STATE, ASSEMBLY if deploy else None)
     try:
         cloud.start()
     except (LocalCloudError, DeployError, AssetError) as error:
-        typer.echo(f"cpt: {error}", err=True)
+        say(f"cpt: {error}", err=True)
         raise typer.Exit(1) from error
     for line in cloud.notes():
-        typer.echo(f"note: {line}", err=True)
-    typer.echo(f"the local cloud answers at {cloud.endpoint}; for any AWS client:")
-    typer.echo("  export AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_ENDPOINT_URL=" + cloud.endpoint)
+        say(f"note: {line}", err=True)
+    say(f"the local cloud answers at {cloud.endpoint}; for any AWS client:")
+    say("  export AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_ENDPOINT_URL=" + cloud.endpoint)
 
 
 @app.command()
 def vm(
-    name: Annotated[str, typer.Argument(help="Its Name tag.")],
+    name: Annotated[str, typer.Argument(help="Name tag of the VM.")],
     region: Annotated[str, typer.Option(help="Region to launch it in.")],
     instance_type: Annotated[str, typer.Option(help="EC2 instance type.")] = "t3.small",
 ) -> None:
@@ -76,9 +77,9 @@ def vm(
     cloud = LocalCloud.attach(STATE)
     if region not in cloud.config.regions:
         error = OptionError("--region", region, f"write one of {', '.join(cloud.config.regions)}")
-        typer.echo(f"cpt: {error}", err=True)
+        say(f"cpt: {error}", err=True)
         raise typer.Exit(ExitCode.USAGE)
-    typer.echo(cloud.launch_vm(region, name, instance_type))
+    say(cloud.launch_vm(region, name, instance_type))
 
 
 @app.command()
@@ -90,7 +91,7 @@ def request(
 ) -> None:
     """Launch a source and a destination VM, one region apart; prints the request that moves the data between them."""
     if not Path(source).exists():
-        typer.echo(f"cpt: {OptionError('SOURCE', source, 'name a file or directory that exists')}", err=True)
+        say(f"cpt: {OptionError('SOURCE', source, 'name a file or directory that exists')}", err=True)
         raise typer.Exit(ExitCode.USAGE)
     near = home(local=True).region
     cloud = LocalCloud.attach(STATE)
@@ -106,7 +107,7 @@ def request(
             "path": str(destination.absolute()),
         },
     }
-    typer.echo(json.dumps(document, indent=2))
+    say(json.dumps(document, indent=2))
 
 
 @app.command(name="down")
@@ -118,4 +119,4 @@ def down_() -> None:
 @app.command(name="status")
 def status_() -> None:
     """Tell whether it runs, as JSON."""
-    typer.echo(json.dumps(status(STATE)))
+    say(json.dumps(status(STATE)))

@@ -1,6 +1,9 @@
 """`cpt`: from an estimate to the report and the teardown of transfers; runs the local cloud. AWS APIs only."""
 
+import os
 import sys
+from importlib.metadata import version
+from typing import Annotated
 
 import typer
 from botocore.exceptions import BotoCoreError, ClientError
@@ -17,20 +20,39 @@ from cli import (
     mapping,
     redriving,
     reporting,
+    requesting,
     starting,
     tearing_down,
     terminal,
     watching,
 )
+from cli.console import say
 from cli.exit_codes import ExitCode
 from cli.refusals import in_words
 
-app = typer.Typer(
-    no_args_is_help=True, add_completion=True, help="Cloud Parallel Transfer.", pretty_exceptions_enable=False
-)
+app = typer.Typer(no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        say(f"cpt {version('cloud-parallel-transfer')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _of_all_commands(
+    *,
+    _: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Move bulk data between two machines in different cloud regions, through relays where these help."""
+
+
 app.command(epilog=estimating.EXAMPLES)(estimating.estimate)
 app.command(name="map")(mapping.map_)
 app.command()(doctoring.doctor)
+app.command()(requesting.request)
 app.command()(starting.start)
 app.command()(watching.watch)
 app.command(name="list")(listing.list_)
@@ -51,8 +73,14 @@ def main() -> None:
     try:
         app()
     except (BotoCoreError, ClientError) as error:
-        typer.echo(f"cpt: {in_words(error)}", err=True)
+        say(f"cpt: {in_words(error)}", err=True)
         sys.exit(ExitCode.AWS)
+    except OSError as error:
+        # What is still in the buffer would fail once more as Python ends, with a traceback.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        about = f"{error.filename}: " if error.filename else "the output cannot be written: "
+        say(f"cpt: {about}{error.strerror or error}", err=True)
+        sys.exit(ExitCode.OUTPUT)
 
 
 if __name__ == "__main__":

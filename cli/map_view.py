@@ -8,8 +8,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
 from rich.measure import Measurement
 from rich.table import Table
-from rich.text import Text
 
+from cli.console import Text
+from cli.fitting import Fitted
+from cli.options import and_local
 from lambdas.core.estimate.link_figures import LinkFigure
 from lambdas.core.estimate.network_map import LEAST_TIMES, NetworkMap, WiderWay
 from lambdas.core.words import age, many, three_digits
@@ -38,13 +40,13 @@ def map_view(found: NetworkMap, console: Console) -> RenderableType:
     return Group(*parts, *(Text(note, style="dim") for note in [*_legend(found, forms), *found.notes]))
 
 
-def _widest_that_fits(found: NetworkMap, kind: str, console: Console) -> tuple[Form, Table]:
+def _widest_that_fits(found: NetworkMap, kind: str, console: Console) -> tuple[Form, RenderableType]:
     unlimited = console.options.update(max_width=_UNLIMITED)
     for form in FORMS[:-1]:
         table = _matrix(found, kind, form)
         if Measurement.get(console, unlimited, table).maximum <= console.width:
             return form, table
-    return "list", _list(found, kind)
+    return "list", Fitted(_list(found, kind), sentences=["known as"])
 
 
 def _matrix(found: NetworkMap, kind: str, form: Form) -> Table:
@@ -116,7 +118,14 @@ def _ways(ways: list[WiderWay]) -> list[RenderableType]:
         width = three_digits(way.width) + ("" if way.is_known else "?")
         table.add_row(route, three_digits(way.direct), width, times, f"{way.usd_per_gb:.4g}")
     left = len(ways) - SHOWN_WAYS
-    return [table, *([Text(f"and {many(left, 'way')} more: cpt map --html, cpt map --json")] if left > 0 else [])]
+    return [
+        Fitted(table),
+        *(
+            [Text(f"and {many(left, 'way')} more: cpt map{and_local()} --html, cpt map{and_local()} --json")]
+            if left > 0
+            else []
+        ),
+    ]
 
 
 def _legend(found: NetworkMap, forms: Collection[Form]) -> list[str]:

@@ -8,10 +8,10 @@ import typer
 
 from cli.aws import home
 from cli.calls import RefusedError, invoke, refuse
+from cli.console import make_console, say
 from cli.exit_codes import ExitCode
 from cli.map_view import map_view
 from cli.options import AsJson, Local
-from cli.render import make_console
 from lambdas.core.estimate.network_map import NetworkMap
 from lambdas.core.report.page.map_page import render_map
 
@@ -22,10 +22,10 @@ _OPTIONS = {"$.map.instanceTypes": "--type", "$.map.regions": "--region"}
 def map_(
     *,
     type_: Annotated[
-        list[str] | None, typer.Option("--type", metavar="TYPE", help="Only relays of this type; may be repeated.")
+        list[str] | None, typer.Option("--type", metavar="TYPE", help="Show only relays of this type. Can be repeated.")
     ] = None,
     region: Annotated[
-        list[str] | None, typer.Option(metavar="REGION", help="Only between these regions; repeat it.")
+        list[str] | None, typer.Option(metavar="REGION", help="Show only links between these regions. Can be repeated.")
     ] = None,
     html: Annotated[Path | None, typer.Option(help="Write the map as a page to this file.", dir_okay=False)] = None,
     local: Local = False,
@@ -39,7 +39,7 @@ def map_(
     except RefusedError as refused:
         if refused.error != "InvalidRequest":
             refuse(refused.error, refused.message)
-        typer.echo(f"cpt: {_in_options(refused.message)}", err=True)
+        say(f"cpt: {_in_options(refused.message)}", err=True)
         raise typer.Exit(ExitCode.USAGE) from None
     found = NetworkMap.from_document(answer)
     if html:
@@ -47,11 +47,11 @@ def map_(
             html.write_text(render_map(found), encoding="utf-8")
         except OSError as error:
             remedy = "name a file in a directory that you may write to"
-            typer.echo(f"cpt: --html {html}: {error.strerror}; {remedy}", err=True)
+            say(f"cpt: --html {html}: {error.strerror}; {remedy}", err=True)
             raise typer.Exit(ExitCode.USAGE) from None
-        typer.echo(f"page: {html}", err=as_json)
+        say(f"page: {html}", err=as_json)
     if as_json:
-        typer.echo(json.dumps(answer))
+        say(json.dumps(answer))
     else:
         console = make_console()
         console.print(map_view(found, console))

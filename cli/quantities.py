@@ -2,13 +2,11 @@
 
 from datetime import UTC, datetime
 from math import isfinite
+from re import fullmatch
 
-from pydantic import ByteSize, TypeAdapter, ValidationError
-
+from lambdas.core import quantities
 from lambdas.core.bandwidth import MOST_MBPS
-from lambdas.core.request import MAX_REQUEST_PAIRS
-
-_BYTES: TypeAdapter[ByteSize] = TypeAdapter(ByteSize)
+from lambdas.core.relays_request import MAX_REQUEST_PAIRS
 
 
 class OptionError(Exception):
@@ -22,8 +20,8 @@ def size_bytes(text: str) -> int:
     """`8GB`, `1.5 TiB`, `300000`: bytes, at least 1."""
     remedy = "write a size above 0 with its unit, e.g. 8GB, 500MB, 1.5TiB (B, kB, MB, GB, TB, PB, KiB, MiB, GiB, …)"
     try:
-        size = int(_BYTES.validate_python(text))
-    except ValidationError:
+        size = int(text) if text.isdecimal() else quantities.size_bytes(text)
+    except ValueError:
         raise OptionError("--size", text, remedy) from None
     if size < 1:
         raise OptionError("--size", text, remedy)
@@ -54,10 +52,12 @@ def limit_mbps(text: str) -> int | str | None:
 
 
 def deadline_seconds(text: str, now: datetime) -> int:
-    """Seconds from the start (`3600`), or the time itself with its zone (`2026-11-22T06:00Z`), later than `now`."""
+    """Seconds from the start (`3600`, `2h`), or the time with its zone (`2026-11-22T06:00Z`), later than `now`."""
     remedy = "write whole seconds above 0, e.g. 3600, or a time to come with its zone, e.g. 2026-11-22T06:00Z"
     if text.isdecimal() and int(text) > 0:
         return int(text)
+    if fullmatch(quantities.SPAN, text):
+        return quantities.span_seconds(text)
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

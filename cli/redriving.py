@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from cli.aws import Aws, configuration, home
+from cli.console import say
 from cli.options import AsJson, Local
 
 SUFFIX = "-dead-letters"
@@ -40,7 +41,9 @@ class Queue:
 
 def redrive(
     *,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what lies where.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Change nothing; show which messages are in which queue.")
+    ] = False,
     local: Local = False,
     as_json: AsJson = False,
 ) -> None:
@@ -50,12 +53,12 @@ def redrive(
     for queue in found:
         redriven = 0 if dry_run else put_back(aws, queue)
         if as_json:
-            typer.echo(json.dumps(queue.to_document(redriven)))
+            say(json.dumps(queue.to_document(redriven)))
         else:
             told = "" if dry_run else f", {redriven} given to {queue.to} again"
-            typer.echo(f"{queue.name} ({queue.region}): {queue.letters} letters{told}")
+            say(f"{queue.name} ({queue.region}): {queue.letters} letters{told}")
     if not found and not as_json:
-        typer.echo("no dead letters")
+        say("no dead letters")
 
 
 def queues(aws: Aws, regions: list[str]) -> Iterator[Queue]:

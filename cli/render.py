@@ -1,136 +1,25 @@
-"""What people see: the estimate, the live view, the report."""
+"""What people see: the live view, the report."""
 
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
-from rich.text import Text
 
+from cli.console import Text, line
+from cli.fitting import Fitted
+from cli.options import and_local
 from lambdas.core.bandwidth import limit_in_words
 from lambdas.core.chunks.skipped import SkippedEntry
 from lambdas.core.deletion import Deleted, WouldDelete, in_words
-from lambdas.core.estimate.figures import Figure
 from lambdas.core.estimate.first_contact import RelayDecision
-from lambdas.core.estimate.rows import Row
 from lambdas.core.failures import advice
+from lambdas.core.report.asked import moved
 from lambdas.core.report.route_report import RouteShare
 from lambdas.core.report.timeline import LimitSet
-from lambdas.core.words import duration
+from lambdas.core.request import TransferRequest
+from lambdas.core.words import dollars, duration, many, size
 
 BAR_WIDTH = 24
-PLAIN_WIDTH = 120  # of logs and pipes, where there is no terminal to ask
-
-
-def make_console() -> Console:
-    """A console as wide as the terminal; in logs and pipes wide enough for a row of the estimate."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=PLAIN_WIDTH)
-
-
-def megabytes(count: float) -> str:
-    """Bytes as MB (10⁶), small counts as kB."""
-    return f"{count / 1e6:,.0f} MB" if count >= 1e6 or not count else f"{count / 1e3:,.1f} kB"
-
-
-def estimate_table(estimate: dict[str, Any]) -> RenderableType:
-    """The rows of the estimate, bars for time, the chosen one marked."""
-    table = Table(title=f"Estimate for {megabytes(estimate['bytes'])}", title_justify="left", box=SIMPLE_HEAD)
-    table.add_column("pairs", justify="right")
-    table.add_column("time", justify="right")
-    table.add_column("", width=BAR_WIDTH)
-    table.add_column("speedup", justify="right")
-    table.add_column("cost", justify="right")
-    rows = [Row.from_document(row) for row in estimate["rows"]]
-    whole = any(row.whole_seconds is not None for row in rows)
-    if whole:
-        table.add_column("in all", justify="right")
-    table.add_column("Wh", justify="right")
-    table.add_column("limited by", overflow="fold")
-    longest = max(row.bounds[1] for row in rows) or 1.0
-    for row in rows:
-        chosen = row.pairs == estimate["chosenPairs"]
-        table.add_row(
-            f"{'▶ ' if chosen else ''}{row.pairs}",
-            "\n".join(filter(None, [duration(row.seconds), row.range_in_words])),
-            Text(_bar(row, longest), style="green" if chosen else "dim"),
-            f"{row.speedup:.2f} ×",
-            f"${row.cost_usd:.4f}",
-            *([duration(row.whole_seconds or 0.0)] if whole else []),
-            "" if row.energy_wh is None else f"{row.energy_wh:.1f}",
-            row.limit_and_ways,
-            style="bold" if chosen else "",
-        )
-    note = f"p = {estimate['chosenPairs']}: {estimate['reason']}. Relays: {estimate['instanceType']}."
-    return Group(table, Text(note, style="dim"), _figures_table(estimate["figures"]))
-
-
-def _way(way: RouteShare) -> str:
-    return f"{way.words}: {100 * way.share:.0f} % of the bytes by {way.relays} relays, egress ${way.egress_usd:.4f}"
-
-
-def _bar(row: Row, longest: float) -> str:
-    """A bar as long as the expected time, and its shadow as long as the worst one."""
-    expected, worst = (max(1, round(BAR_WIDTH * seconds / longest)) for seconds in (row.seconds, row.bounds[1]))
-    return "█" * expected + "░" * (worst - expected)
-
-
-_FIGURES = {
-    "sourceMBps": "source sends in all, MB/s",
-    "sourceDiskMBps": "source's disk reads, MB/s",
-    "destinationMBps": "destination receives in all, MB/s",
-    "destinationDiskMBps": "destination's disk writes, MB/s",
-    "sourceProcessorMBps": "source hashes and encrypts, MB/s",
-    "destinationProcessorMBps": "destination decrypts and hashes, MB/s",
-    "filesMBps": "files as small as these, MB/s",
-    "directMBps": "direct path, MB/s",
-    "pairMBps": "a pair of relays, MB/s",
-    "lanesPerPlanned": "lanes for each that is planned",
-    "pairGain": "each further pair adds, of the first",
-    "spawnSeconds": "until a relay carries data, s",
-    "relayHourUsd": "a relay's hour, $",
-    "relayTailSeconds": "relays beyond the data, s",
-    "egressUsdPerGB": "out of the region, $/GB",
-    "gatewayUsdPerGB": "through a transit gateway, $/GB",
-    "repeatedShare": "sent beyond what arrives, share",
-    "crossZoneUsdPerGB": "between zones, $/GB",
-    "relayCrossZoneUsdPerGB": "between zones with relays, $/GB",
-}
-
-
-def _figures_table(figures: dict[str, Any]) -> RenderableType:
-    """What the estimate was computed from, and who says so."""
-    table = Table(box=None, style="dim", show_header=False, pad_edge=False)
-    for _ in range(3):
-        table.add_column()
-    for name, what in _FIGURES.items():
-        if figure := figures.get(name):
-            known = Figure.from_document(figure)
-            table.add_row(what, known.words, known.told)
-    return table
-
-
-def comparison_table(comparison: dict[str, Any]) -> RenderableType:
-    """Every model at every p, the fastest marked."""
-    table = Table(title=f"Models for {megabytes(comparison['bytes'])}", title_justify="left", box=SIMPLE_HEAD)
-    table.add_column("model")
-    for name in ("pairs", "time", "speedup", "cost"):
-        table.add_column(name, justify="right")
-    table.add_column("limited by", overflow="fold")
-    fastest = min(row["seconds"] for row in comparison["rows"])
-    for row in comparison["rows"]:
-        first = row["seconds"] == fastest
-        table.add_row(
-            f"{'▶ ' if first else '  '}{row['model']}",
-            str(row["pairs"]),
-            duration(row["seconds"]),
-            f"{row['speedup']:.2f} ×",
-            f"${row['costUsd']:.4f}",
-            row["limit"],
-            style="bold" if first else "",
-        )
-    note = "▶ the fastest. Speedup is against sequential, one stream on the direct path. Figures: as given."
-    return Group(table, Text(note, style="dim"))
 
 
 _STATUS_STYLES = {"SUCCEEDED": "bold green", "SUCCEEDED_WITH_SKIPS": "bold yellow"}
@@ -140,29 +29,53 @@ def report_view(report: dict[str, Any]) -> RenderableType:
     """The summary: time and cost against the estimate, wall time per stage as bars."""
     style = _STATUS_STYLES.get(report["status"], "bold red")
     lines = [Text(f"{report['status']}: {report['transferId']}", style=style)]
+    if report.get("request"):
+        lines += [line(sentence) for sentence in _asked(TransferRequest.from_document(report["request"]))]
     if report.get("error"):
-        lines.append(Text(f"{report['error']}: {report.get('cause', '')}", style="red"))
+        lines += [line(said, style="red") for said in failure_lines(report["error"], report.get("cause") or "")]
         lines.append(Text(f"What to do: {advice(report['error'])}"))
+    if empty := report.get("emptySource"):
+        lines.append(line(empty, style="yellow"))
     if report.get("budget", {}).get("decision") == "direct":
-        lines.append(Text(report["budget"]["cause"], style="yellow"))
-    lines += [Text(sentence, style="yellow") for sentence in _skipped(report.get("skipped"))]
+        lines.append(line(report["budget"]["cause"], style="yellow"))
+    lines += [line(sentence, style="yellow") for sentence in _skipped(report.get("skipped"))]
     if report.get("measured"):
-        lines += [Text(sentence) for sentence in _measured(report)]
+        lines += [line(sentence) for sentence in _measured(report)]
     elif report.get("dryRun"):
-        lines += [Text(sentence) for sentence in _dry_run(report)]
+        lines += [line(sentence) for sentence in _dry_run(report)]
     elif report["bytes"]:
-        lines += [Text(sentence) for sentence in _summary(report)]
-    lines += [Text(sentence, style="yellow") for sentence in _limits(report.get("course"))]
+        lines += [line(sentence) for sentence in _summary(report)]
+    lines += [line(sentence, style="yellow") for sentence in _limits(report.get("course"))]
     if (same := report.get("same")) and not report.get("dryRun"):
-        lines.append(Text(f"{same['files']:,} files, {megabytes(same['bytes'])}, were there already and were not sent"))
-    lines += [Text(sentence) for sentence in _deleted(report.get("deleted"))]
+        lines.append(
+            line(f"{many(same['files'], 'file')}, {size(same['bytes'])}, were there already and were not sent")
+        )
+    if left := report.get("leftAlone"):
+        lines.append(line(f"left alone: {left['entries']:,}, {size(left['bytes'])} at the source, by overwrite"))
+    lines += [line(sentence) for sentence in _deleted(report.get("deleted"))]
     if unselected := report.get("unselected"):
         counts = ", ".join(f"{count:,} {reason}" for reason, count in sorted(unselected["counts"].items()))
-        lines.append(Text(f"not selected: {counts}; listed in {unselected['where']}"))
-    lines += [Text(_way(RouteShare.from_document(one))) for one in report.get("routes", [])]
-    lines += [Text(RelayDecision.from_document(one).words()) for one in report.get("decisions", [])]
-    lines += [Text(sentence, style="yellow") for sentence in _fleet(report.get("fleet"))]
+        lines.append(line(f"not selected: {counts}; listed in {unselected['where']}"))
+    if unkept := report.get("unkept"):
+        counts = ", ".join(f"{name} of {count:,} entries" for name, count in sorted(unkept.items()))
+        lines.append(line(f"extended attributes that were not kept: {counts}"))
+    lines += [line(_way(RouteShare.from_document(one))) for one in report.get("routes", [])]
+    lines += [line(RelayDecision.from_document(one).words()) for one in report.get("decisions", [])]
+    lines += [line(sentence, style="yellow") for sentence in _fleet(report.get("fleet"))]
     return Group(*lines, Text("Wall time per stage", style="bold"), _stage_bars(report["stages"]))
+
+
+def failure_lines(error: str, cause: str) -> list[str]:
+    """The cause below its error; no line of it begins where one of ours does."""
+    first, *more = cause.split("\n")
+    return [f"{error}: {first}", *(f"  {problem}" for problem in more)]
+
+
+def _asked(request: TransferRequest) -> list[str]:
+    """What people call it, and what was to be moved where."""
+    source, destination = moved(request)
+    tags = ", ".join(f"{key}: {value}" for key, value in sorted(request.tags.items()))
+    return [*filter(None, [request.label, tags]), f"from {source} to {destination}"]
 
 
 def _dry_run(report: dict[str, Any]) -> list[str]:
@@ -170,19 +83,19 @@ def _dry_run(report: dict[str, Any]) -> list[str]:
     found, estimate = report["dryRun"], report["estimate"]
     said = {"new": "new", "changed": "changed", "equal": "equal, not sent"}
     lines = [
-        f"{words}: {one['files']:,} files, {megabytes(one['bytes'])}"
-        + (f", {duration(one['seconds'])}, ${one['costUsd']:.4f}" if one["seconds"] else "")
+        f"{words}: {many(one['files'], 'file')}, {size(one['bytes'])}"
+        + (f", {duration(one['seconds'])}, {dollars(one['costUsd'])}" if one["seconds"] else "")
         for name, words in said.items()
         if (one := found[name])["files"]
     ]
     return [
         "dry run: nothing was moved, and no relay was launched",
         *lines,
-        f"all of it with {estimate['chosenPairs']} pairs: {duration(report['seconds']['estimate'])}, "
-        f"${report['cost']['estimate']:.4f}",
+        f"all of it with {many(estimate['chosenPairs'], 'pair')}: {duration(report['seconds']['estimate'])}, "
+        f"{dollars(report['cost']['estimate'])}",
         f"what would be sent is listed in {found['where']}",
         *_would_delete(found.get("deleted")),
-        f"this run cost ${report['cost']['total']:.4f}",
+        f"this run cost {dollars(report['cost']['total'])}",
     ]
 
 
@@ -199,7 +112,8 @@ def _would_delete(found: dict[str, Any] | None) -> list[str]:
         f"deleted: {extras.words()}",
         *spared,
         f"what would be deleted is listed in {extras.where}",
-        f"to delete these and no others: cpt start REQUEST --confirm-delete {extras.digest}{most}",
+        f"to delete these and no others, confirm their digest{most}:",
+        f"  cpt start REQUEST --confirm-delete {extras.digest}{and_local()}",
     ]
 
 
@@ -208,7 +122,7 @@ def _deleted(found: dict[str, Any] | None) -> list[str]:
     if found is None:
         return []
     deleted = Deleted.from_document(found)
-    lines = [f"{deleted.entries:,} extras, {megabytes(deleted.bytes)}, were deleted; listed in {deleted.where}"]
+    lines = [f"{deleted.entries:,} extras, {size(deleted.bytes)}, were deleted; listed in {deleted.where}"]
     if rest := deleted.remaining:
         lines.append(f"still there: {in_words(rest.counts)}; listed in {rest.where}")
     return lines
@@ -229,19 +143,17 @@ def _skipped(skipped: dict[str, Any] | None) -> list[str]:
 
 def _summary(report: dict[str, Any]) -> list[str]:
     seconds, cost = report["seconds"], report["cost"]
-    direct = seconds["directEstimate"]
-    times = direct / max(seconds["transfer"], 0.001)
     return [
-        f"{megabytes(report['bytes'])} in {report['files']:,} files and {report['chunks']:,} chunks, "
+        f"{size(report['bytes'])} in {many(report['files'], 'entry', 'entries')} "
+        f"and {many(report['chunks'], 'chunk')}, "
         f"{report['retries']} retried; verified: {'yes' if report['verified'] else 'no'}"
         + (" (read back)" if report.get("verification") == "readback" else ""),
         f"{duration(seconds['transfer'])} of data at {report['rateMBps']:,.1f} MB/s "
-        f"on the direct path and {report['pairs']} relay pairs",
-        f"estimated {duration(seconds['estimate'])}; "
-        f"the direct path alone would take {duration(direct)} ({times:.2f} × as long)",
+        f"on the direct path and {many(report['pairs'], 'relay pair')}",
+        f"estimated {duration(seconds['estimate'])}{_became(report.get('estimate') or {})}{_alone(report)}",
         f"first byte after {duration(seconds['firstByte'])}, all done after {duration(seconds['total'])}",
         *(
-            [f"{megabytes(saved)} did not cross the network: packed, or holes"]
+            [f"{size(saved)} did not cross the network: packed, or holes"]
             if (saved := report.get("savedBytes"))
             else []
         ),
@@ -252,6 +164,19 @@ def _summary(report: dict[str, Any]) -> list[str]:
             else []
         ),
     ]
+
+
+def _alone(report: dict[str, Any]) -> str:
+    """What the direct path would have taken; without relays there is nothing to set beside it."""
+    direct = report["seconds"]["directEstimate"]
+    if not report["pairs"]:
+        return ""
+    times = direct / max(report["seconds"]["transfer"], 0.001)
+    return f"; the direct path alone would take {duration(direct)} ({times:.2f} × as long)"
+
+
+def _way(way: RouteShare) -> str:
+    return f"{way.words}: {100 * way.share:.0f} % of the bytes by {way.relays} relays, egress {dollars(way.egress_usd)}"
 
 
 def _fleet(fleet: dict[str, Any] | None) -> list[str]:
@@ -272,26 +197,41 @@ def _limits(course: dict[str, Any] | None) -> list[str]:
     return [f"the limit was changed: {', '.join(told)}"] if told else []
 
 
-def _dollars(cost: dict[str, Any]) -> str:
-    zones = f"between zones ${cost['crossZone']:.4f}, " if cost["crossZone"] else ""
+def _became(estimate: dict[str, Any]) -> str:
+    """What the first choice became."""
+    first, pairs = estimate.get("firstChoice"), estimate.get("chosenPairs", 0)
     return (
-        f"on AWS: ${cost['total']:.4f} (relays ${cost['relays']:.4f}, egress ${cost['egress']:.4f}, {zones}"
-        f"control plane ${cost['controlPlane']:.4f}); estimated ${cost['estimate']:.4f}"
+        f" with {many(first['pairs'], 'pair')}, later {many(pairs, 'pair')}"
+        if first and first["pairs"] != pairs
+        else ""
     )
+
+
+def _dollars(cost: dict[str, Any]) -> str:
+    zones = f"between zones {dollars(cost['crossZone'])}, " if cost["crossZone"] else ""
+    return (
+        f"on AWS: {dollars(cost['total'])} (relays {dollars(cost['relays'])}, egress {dollars(cost['egress'])}, {zones}"
+        f"control plane {dollars(cost['controlPlane'])}); estimated {dollars(cost['estimate'])}"
+    )
+
+
+def _inside(rate: float) -> str:
+    """From the source to a pair; nothing where the fastest pair alone was asked."""
+    return f"{rate:,.1f} MB/s from the source to it, " if rate else ""
 
 
 def _measured(report: dict[str, Any]) -> list[str]:
     measured = report["measured"]
     pairs = [
         f"{pair['pathId']}: {pair['interRegionMBps']:,.1f} MB/s between the regions, "
-        f"{pair['intraRegionMBps']:,.1f} MB/s from the source to it, ready after {duration(pair['spawnSeconds'])}"
+        f"{_inside(pair['intraRegionMBps'])}ready after {duration(pair['spawnSeconds'])}"
         for pair in measured["pairs"]
     ]
     return [
         f"measured, nothing moved; direct path: {measured['directMBps']:,.1f} MB/s",
         *pairs,
         *(_link(link) for link in measured.get("links", [])),
-        f"{megabytes(measured['sentBytes'])} of probes, all done after {duration(report['seconds']['total'])}",
+        f"{size(measured['sentBytes'])} of probes, all done after {duration(report['seconds']['total'])}",
         _dollars(report["cost"]),
     ]
 
@@ -301,10 +241,10 @@ def _link(link: dict[str, Any]) -> str:
     return f"{link['fromRegion']} to {link['toRegion']}: {rate}"
 
 
-def _stage_bars(stages: list[dict[str, Any]]) -> Table:
-    grid = Table.grid(padding=(0, 2))
+def _stage_bars(stages: list[dict[str, Any]]) -> RenderableType:
+    grid = Table.grid("stage", "took", "bar", padding=(0, 2))
     longest = max((stage["seconds"] for stage in stages), default=0.0) or 1.0
     for stage in stages:
         bar = Text("█" * round(BAR_WIDTH * stage["seconds"] / longest), style="blue")
         grid.add_row(f"  {stage['stage']}", duration(stage["seconds"]), bar)
-    return grid
+    return Fitted(grid, bars=["bar"])

@@ -9,17 +9,28 @@ from typing import Annotated, Any
 import typer
 from botocore.exceptions import ClientError
 
+from cli import entry_list
 from cli.aws import Aws, home
+from cli.completion import transfer_names
+from cli.console import make_console, say
 from cli.executions import find, transfer_id
 from cli.exit_codes import ExitCode, exit_code
-from cli.options import AsJson, Local
-from cli.render import make_console, report_view
+from cli.options import AsJson, Local, and_local, not_empty
+from cli.render import failure_lines, report_view
 from lambdas.core.failures import advice
 from lambdas.core.report.page.render import render
 from lambdas.core.report.report import Report, of_refused
 from lambdas.core.transfer import Failure
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The execution's name, or the transfer's.")]
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME",
+        callback=not_empty,
+        help="The execution's name, or the transfer's.",
+        autocompletion=transfer_names,
+    ),
+]
 
 
 def report(
@@ -29,38 +40,56 @@ def report(
     as_json: AsJson = False,
     html: Annotated[Path | None, typer.Option(help="Write the page to this file.", dir_okay=False)] = None,
     open_: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    entries: Annotated[
+        bool, typer.Option("--entries", help="Print what became of every entry, a JSON line each.")
+    ] = False,
+    failed: Annotated[
+        bool, typer.Option("--failed", help="Print the paths that were not moved, percent-encoded.")
+    ] = False,
+    zero: Annotated[
+        bool, typer.Option("-0", help="With --failed: the names themselves, a zero byte after each, for pathsFrom.")
+    ] = False,
 ) -> None:
     """Print the report of a transfer that has ended; keep its page, or look at it."""
+    if (zero and not failed) or (entries and failed):
+        say("cpt: -0 goes with --failed, and --failed not with --entries", err=True)
+        raise typer.Exit(ExitCode.USAGE)
     aws = home(local=local)
     execution = find(aws, name)
     if execution["status"] == "RUNNING":
-        typer.echo(f"cpt: {name} is still running; watch it with: cpt watch {name}", err=True)
+        say(f"cpt: {name} is still running; watch it with: cpt watch {name}{and_local()}", err=True)
         raise typer.Exit(ExitCode.USAGE)
     document = read_report(aws, execution)
+    if entries or failed:
+        found = entry_list.read(aws.client("s3"), document.get("entries"))
+        entry_list.show(found, "entries" if entries else "names" if zero else "paths")
+        return
     if html or open_:
         page = html or Path(tempfile.mkdtemp(prefix="cpt-report-")) / f"{name}.html"
         try:
             save_page(aws, execution, document, page)
         except OSError as error:
             remedy = "name a file in a directory that you may write to"
-            typer.echo(f"cpt: --html {page}: {error.strerror}; {remedy}", err=True)
+            say(f"cpt: --html {page}: {error.strerror}; {remedy}", err=True)
             raise typer.Exit(ExitCode.USAGE) from None
-        typer.echo(f"page: {page}", err=as_json)
+        say(f"page: {page}", err=as_json)
         if open_ and not webbrowser.open(page.absolute().as_uri()):
-            typer.echo(f"cpt: no browser can be started here; open {page} by hand", err=True)
-    finish(document, as_json=as_json)
+            say(f"cpt: no browser can be started here; open {page} by hand", err=True)
+    finish(document, as_json=as_json, logs=f"s3://{_bucket(aws)}/transfers/{transfer_id(execution)}/logs/")
 
 
-def finish(document: dict[str, Any], *, as_json: bool) -> None:
-    """Print a report, or what the execution says in its place, and exit with its code."""
+def finish(document: dict[str, Any], *, as_json: bool, logs: str | None = None) -> None:
+    """Print a report, or what the execution says in its place, and exit with its code; `logs`: where those are."""
     if as_json:
-        typer.echo(json.dumps(document))
+        say(json.dumps(document))
     elif "stages" in document:
         make_console().print(report_view(document))
+        if logs:
+            say(f"The last lines of its machines' logs: aws s3 ls --recursive {logs}")
     else:
         failure = _failure(document)
-        typer.echo(f"{document['status']}: {failure.error}: {failure.cause}", err=True)
-        typer.echo(f"What to do: {advice(failure.error)}", err=True)
+        say(f"{document['status']}: " + "\n".join(failure_lines(failure.error, failure.cause)), err=True)
+        say(f"What to do: {advice(failure.error)}", err=True)
     raise typer.Exit(exit_code(document))
 
 
@@ -100,13 +129,16 @@ def _failure(document: dict[str, Any]) -> Failure:
 
 def _stored(aws: Aws, execution: dict[str, Any], name: str) -> bytes | None:
     """An object of the transfer; None where there is none, or none for this caller to read."""
-    account = aws.client("sts").get_caller_identity()["Account"]
-    bucket = f"{aws.deployment}-control-{account}-{aws.region}"
     try:
-        found = aws.client("s3").get_object(Bucket=bucket, Key=f"transfers/{transfer_id(execution)}/{name}")
+        found = aws.client("s3").get_object(Bucket=_bucket(aws), Key=f"transfers/{transfer_id(execution)}/{name}")
     except ClientError as error:
         if error.response["Error"]["Code"] in ("NoSuchKey", "AccessDenied"):
             return None
         raise
     body: bytes = found["Body"].read()
     return body
+
+
+def _bucket(aws: Aws) -> str:
+    account = aws.client("sts").get_caller_identity()["Account"]
+    return f"{aws.deployment}-control-{account}-{aws.region}"

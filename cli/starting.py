@@ -12,35 +12,46 @@ from botocore.exceptions import ClientError
 
 from cli.aws import Aws, home
 from cli.calls import refuse
-from cli.executions import machine_arn
-from cli.options import AsJson, Local
+from cli.console import say
+from cli.executions import is_free, machine_arn
+from cli.judging import judge
+from cli.options import AsJson, Local, and_local
 from cli.request_file import read_request
 from cli.watching import watch_to_the_end
 from lambdas.core.documents import TRANSFER_ID
 from lambdas.core.errors import InvalidRequest
+from lambdas.core.intake.starts import MOST_OF_NAME
 from lambdas.core.problems import PATTERNS
 
-# Step Functions takes 80 characters as an execution's name; `-attempt390` needs 11.
-MOST_OF_NAME = 69
+# Of the 80 characters that Step Functions takes: `-dry-run-` and twelve digits take 21.
+MOST_OF_DRY_RUN = 59
 
 
 def start(
     request: Annotated[Path, typer.Argument(help="Transfer request, a JSON file.", exists=True, dir_okay=False)],
     *,
     name: Annotated[
-        str | None, typer.Option(help="Of transfer and execution; default: the request's, else a new one.")
+        str | None,
+        typer.Option(
+            help="Name of the transfer and of its execution. Default: the name in the request, else a new one."
+        ),
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the transfer of that name, which has ended, however it ended.")
+        bool,
+        typer.Option(
+            "--resume", help="Resume the transfer of this name. It must have ended; how it ended does not matter."
+        ),
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only report what would be moved, in which time and for how much.")
+        bool, typer.Option("--dry-run", help="Move nothing; report what would be moved, with its time and cost.")
     ] = False,
     confirm_delete: Annotated[
         str | None,
-        typer.Option(metavar="DIGEST", help="Delete at the destination what a dry run has listed."),
+        typer.Option(
+            metavar="DIGEST", help="Delete the extra files at the destination. DIGEST is from the report of a dry run."
+        ),
     ] = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Watch until it ends.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Show progress until the transfer ends.")] = False,
     local: Local = False,
     as_json: AsJson = False,
 ) -> None:
@@ -55,23 +66,18 @@ def start(
         document = {**document, "dryRun": True}
     if confirm_delete is not None:
         document = {**document, "confirmDelete": confirm_delete}
-    if document.get("dryRun") is True and name is None:
-        # That name stays free for the transfer itself.
-        document = {key: value for key, value in document.items() if key != "name"}
     if document.get("resume") is True and not document.get("name"):
         refuse(InvalidRequest.__name__, "$.name: is missing; say with --name which transfer is to go on")
     known = _name(document)
-    started = _resume(aws, known, document) if document.get("resume") is True else _start(aws, known, document)
-    if started is None:
-        refuse(
-            InvalidRequest.__name__,
-            f"$.name: '{known}' was used within 90 days; choose another with --name, or go on with it by --resume",
-        )
+    judge(aws, document)
+    if document.get("dryRun") is True:
+        known, document = _of_dry_run(document)
+    started = _resume(aws, known, document) if document.get("resume") is True else _start_new(aws, known, document)
     if as_json:
-        typer.echo(json.dumps({"name": known, "executionArn": started["executionArn"]}))
+        say(json.dumps({"name": known, "executionArn": started["executionArn"]}))
     elif not watch:
         execution = started["executionArn"].rsplit(":", 1)[-1]
-        typer.echo(f"started {known}; watch it with: cpt watch {execution}{' --local' if local else ''}")
+        say(f"started {known}; watch it with: cpt watch {execution}{and_local()}")
     if watch:
         watch_to_the_end(aws, started["executionArn"], as_json=as_json)
 
@@ -83,6 +89,33 @@ def _name(document: dict[str, Any]) -> str:
         shown = json.dumps(name, ensure_ascii=False)
         refuse(InvalidRequest.__name__, f"$.name: {shown} is not valid; {PATTERNS[TRANSFER_ID]}")
     return name
+
+
+def _of_dry_run(document: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """A name that is this dry run's alone, and the request without one: its own stays free for the transfer itself."""
+    name, without = document.get("name"), {key: value for key, value in document.items() if key != "name"}
+    base = "transfer" if name is None else f"{name[:MOST_OF_DRY_RUN]}-dry-run"
+    return f"{base}-{uuid.uuid4().hex[:12]}", without
+
+
+def _start_new(aws: Aws, name: str, document: dict[str, Any]) -> dict[str, Any]:
+    """Started under its name, or under NAME-2, NAME-3, … where an execution of that name was refused."""
+    started = _start(aws, name, document)
+    if started is not None:
+        return started
+    if not is_free(aws, name):
+        refuse(
+            InvalidRequest.__name__,
+            f"$.name: '{name}' was used within 90 days; choose another with --name, or go on with it by --resume",
+        )
+    attempts = (f"{name[:MOST_OF_NAME]}-{number}" for number in count(2))
+    execution, started = next((one, found) for one in attempts if (found := _start(aws, one, document)) is not None)
+    say(
+        f"cpt: an execution '{name}' has ended without a transfer, and Step Functions keeps its name for 90 days; "
+        f"the transfer '{name}' runs as execution '{execution}'",
+        err=True,
+    )
+    return started
 
 
 def _resume(aws: Aws, name: str, document: dict[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,8 @@ import typer
 
 from cli.aws import home
 from cli.calls import RefusedError, invoke, refuse
+from cli.completion import Transfer
+from cli.console import say
 from cli.options import AsJson, Local
 from lambdas.core.errors import TransferRunning
 
@@ -17,9 +19,9 @@ SECONDS = 900
 
 
 def teardown(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The request's name, else that of its execution.")],
+    name: Transfer,
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Stop it without asking where it still runs.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before stopping a transfer that still runs.")] = False,
     local: Local = False,
     as_json: AsJson = False,
 ) -> None:
@@ -36,7 +38,7 @@ def teardown(
             done = invoke(aws, FUNCTION, {"transferId": name, "stop": True}, SECONDS)
         except RefusedError as again:
             refuse(again.error, again.message)
-    typer.echo(json.dumps(done) if as_json else _sentence(name, done))
+    say(json.dumps(done) if as_json else _sentence(name, done))
 
 
 def _sentence(name: str, done: dict[str, Any]) -> str:

@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from cli.render import megabytes
+from cli.options import and_local
 from cli.standing_limit import LimitByTimetable, limit_words
 from cli.transfer_state import Relay, TransferState
 from lambdas.core.bandwidth import Mbps, SetBy, limit_in_words
 from lambdas.core.documents import Count, Document
-from lambdas.core.words import dollars, duration
+from lambdas.core.words import dollars, duration, size
 
 
 class WatchEvent(Document):
@@ -39,7 +39,7 @@ class StageEntered(WatchEvent):
         return ("stage", self.stage, str(self.at))
 
     def words(self) -> str:
-        """Its name."""
+        """Return the stage's name, as the state machine has it."""
         return self.stage
 
 
@@ -135,7 +135,9 @@ class ApprovalRequired(WatchEvent):
     def words(self) -> str:
         """Return what they have to do."""
         name = self.transfer_id
-        return f"{name} waits for approval: cpt approve {name} [--pairs N], or cpt reject {name}"
+        return (
+            f"{name} waits for approval: cpt approve {name} [--pairs N]{and_local()}, or cpt reject {name}{and_local()}"
+        )
 
 
 Told = StageEntered | RelayChanged | LimitChanged | RelaysDecided | Estimated | ApprovalRequired
@@ -175,7 +177,7 @@ class Progressed(WatchEvent):
         money = "" if self.spent is None else f"  {dollars(self.spent)} so far"
         paths = ", ".join(f"{path} {rate:,.1f}" for path, rate in path_rates(self.lanes).items())
         return (
-            f"{megabytes(self.bytes):>9} of {megabytes(self.total_bytes)}  {self.rate:6.1f} MB/s"
+            f"{size(self.bytes):>9} of {size(self.total_bytes)}  {self.rate:6.1f} MB/s"
             f"{limit_words(self.bandwidth_limit_mbps, self.timetable)}  "
             f"{duration(self.seconds_left):>8} left{money}  {paths}"
         )

@@ -9,14 +9,14 @@ from botocore.exceptions import ConnectionError as NoConnectionError
 from botocore.exceptions import HTTPClientError
 from rich.console import Console
 from rich.live import Live
-from rich.text import Text
 
 from cli.aws import Aws, home
+from cli.console import Text, make_console, say
+from cli.estimate_view import estimate_table
 from cli.executions import find, find_by_arn, transfer_id
-from cli.exit_codes import exit_code
+from cli.exit_codes import ExitCode, exit_code
 from cli.live import live_view, measuring_line
-from cli.options import AsJson, Local
-from cli.render import estimate_table, make_console
+from cli.options import AsJson, Local, and_local
 from cli.reporting import Name, finish, read_report
 from cli.transfer_state import TransferState, read_state
 from cli.watch_events import Ended, Estimated, Told, Untold, happened, in_words, progress
@@ -37,12 +37,18 @@ def watch(name: Name, *, local: Local = False, as_json: AsJson = False) -> None:
 
 
 def watch_to_the_end(aws: Aws, arn: str, *, as_json: bool) -> None:
-    """Watch, tell the outcome, and exit with its code."""
-    execution = watch_execution(aws, arn, as_json=as_json)
+    """Watch, tell the outcome, and exit with its code; Ctrl-C ends only the watching, and says so."""
+    try:
+        execution = watch_execution(aws, arn, as_json=as_json)
+    except KeyboardInterrupt:
+        name = arn.rsplit(":", 1)[-1]
+        say(f"no longer watched; {name} goes on. Again: cpt watch {name}{and_local()}", err=True)
+        say(f"stop: cpt cancel {name}{and_local()}", err=True)
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
     report = read_report(aws, execution)
     if as_json:
         ended = Ended(transfer_id=transfer_id(execution), status=str(report["status"]), report=report)
-        print(ended.to_json(), flush=True)
+        say(ended.to_json())
         raise typer.Exit(exit_code(report))
     finish(report, as_json=False)
 
@@ -73,11 +79,11 @@ class JsonLines:
     def __call__(self, state: TransferState) -> None:
         """Print what is new."""
         for event in self._untold.of(happened(state)):
-            print(event.to_json(), flush=True)
+            say(event.to_json())
         found = progress(state)
         line = found.to_json() if found else ""
         if line != self._progress:
-            print(line, flush=True)
+            say(line)
             self._progress = line
 
 
@@ -125,7 +131,7 @@ def _line(event: Told, words: str, state: TransferState) -> Text:
 
 
 def _tell_aside(words: str) -> None:
-    typer.echo(f"cpt: {words}", err=True)
+    say(f"cpt: {words}", err=True)
 
 
 def follow(aws: Aws, arn: str, show: Show, tell: Callable[[str], None]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import boto3
 from botocore.config import Config
 
-from local import endpoints, interpreters
+from local import endpoints, interpreters, nursery
 from local.caps import PairCap
 from local.config import Fault, LocalConfig
 from local.deploy import account_of, deploy, runtimes_of, stacks_of
@@ -27,7 +27,6 @@ from local.state import StateDir
 
 CHECKOUT = Path(__file__).parents[1]
 ASSEMBLY = Path("cdk.out")
-START_SECONDS = 60
 STOP_SECONDS = 20
 RELAY_TAG = "cpt:transfer"
 
@@ -173,6 +172,11 @@ class LocalCloud:
         """Add a counted fault; it counts from now on."""
         endpoints.control(self.endpoint, "fault", fault.model_dump_json(by_alias=True).encode())
 
+    def share_subnet(self, region: str, subnet_id: str, owner: str) -> None:
+        """Have another account own a subnet, as Resource Access Manager does. Raises endpoints.ControlError."""
+        body = json.dumps({"region": region, "subnetId": subnet_id, "owner": owner}).encode()
+        endpoints.control(self.endpoint, "share-subnet", body)
+
     def begin_changes(self, between: Mapping[str, PairCap] | None = None) -> None:
         """Count the changes of the caps between regions from now on; `between` in place of the configured caps.
 
@@ -267,20 +271,20 @@ def _spawn(state: StateDir) -> str:
     }
     reading, writing = os.pipe()
     with state.log_file.open("wb") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "local.emulator", str(state.root)],
-            stdin=subprocess.DEVNULL,
-            stdout=writing,
-            stderr=log,
-            env=environment,
-            cwd=state.root,
-            start_new_session=True,
-        )
+        if not nursery.start(state.root, environment, writing, log.fileno()):
+            subprocess.Popen(
+                [sys.executable, "-m", "local.emulator", str(state.root)],
+                stdin=subprocess.DEVNULL,
+                stdout=writing,
+                stderr=log,
+                env=environment,
+                cwd=state.root,
+                start_new_session=True,
+            )
     os.close(writing)
     with os.fdopen(reading) as answer:
         line = answer.readline().strip()
     if not line.startswith("http"):
-        process.wait(START_SECONDS)
         end = state.log_file.read_text(errors="replace").strip().splitlines()[-5:]
         raise LocalCloudError("the local cloud did not start: " + " / ".join(end))
     return line

@@ -21,14 +21,17 @@ class ConfigError(Exception):
 class Fault(Section):
     """A fault: of the calls that it is aimed at, the first `after` pass and the next `count` fail with `code`.
 
-    With `delay_seconds` they do not fail: they reach EC2 so much later (only `operation` and `region` are looked at).
+    With `delay_seconds` they do not fail: they reach EC2 so much later. Only `operation`, which may be `*` for all of
+    EC2, and `region` are looked at then, and for how long the fault holds.
 
     `operation` is RunInstances or any other action of EC2; SendCommand, counted by machine, where `code` TimedOut
-    means a command that times out; UpdateInstanceInformation, by which an agent registers: one that fails never comes
-    online; or a call of DynamoDB that reads or writes items: BatchWriteItem's code UnprocessedItems writes `available`
-    of them; PutEvents, of which an entry is refused; DeliverEvent, which a rule's target gets not at all (code Lost),
-    twice (Doubled) or `late_seconds` later (Late); or Invoke: the function does its work, and then the caller is told
-    `code`, such as Sandbox.Timedout; with code Twice it works twice at the same time.
+    means a command that times out, DeliveryTimedOut and Undeliverable one that never runs;
+    UpdateInstanceInformation, by which an agent registers: one that fails never comes online; or a call of DynamoDB
+    that reads or writes items: BatchWriteItem's code UnprocessedItems writes `available` of them; QueryIndex, a
+    query by an index, which with code Behind finds nothing and with Backfilling is refused, since the index is
+    being built; PutEvents, of which an entry is refused; DeliverEvent, which a rule's target gets not at all (code
+    Lost), twice (Doubled) or `late_seconds` later (Late); or Invoke: the function does its work, and then the
+    caller is told `code`, such as Sandbox.Timedout; with code Twice it works twice at the same time.
     """
 
     operation: str = "RunInstances"
@@ -38,12 +41,14 @@ class Fault(Section):
     market: Literal["on-demand", "spot"] | None = Field(default=None, description="With RunInstances.")
     document: str | None = Field(default=None, description="With SendCommand.")
     table: str | None = Field(default=None, description="With calls of DynamoDB.")
+    index: str | None = Field(default=None, description="With QueryIndex.")
     function: str | None = Field(default=None, description="With Invoke.")
     detail_type: str | None = Field(default=None, description="With PutEvents and DeliverEvent.")
     after: int = Field(default=0, ge=0)
     count: int = Field(default=1, ge=1)
     code: str = "InsufficientInstanceCapacity"
     delay_seconds: float = Field(default=0, ge=0)
+    during_seconds: float | None = Field(default=None, gt=0, description="From when it is added; without it, for ever.")
     late_seconds: float = Field(default=0, ge=0, description="With code Late.")
     available: int = Field(default=0, ge=0, description="Instances launched all the same, where MinCount allows it.")
 
@@ -87,6 +92,11 @@ class LocalConfig(Section):
     launch_seconds: float = Field(default=0.05, ge=0, description="RunInstances until `running`.")
     boot_seconds: float = Field(default=0.2, ge=0, description="`running` until the operating system is up.")
     ssm_registration_seconds: float = Field(default=0.1, ge=0, description="System up until SSM shows it online.")
+    ssm_busy_seconds: float = Field(
+        default=0,
+        ge=0,
+        description="From an agent's first command until it takes any (AWS: an association at the first boot).",
+    )
     terminate_seconds: float = Field(default=0.05, ge=0, description="`shutting-down` until `terminated`.")
     spot_grace_seconds: float = Field(default=5, ge=0, description="Spot warning until termination (AWS: 120).")
     faults: list[Fault] = Field(default_factory=list)
@@ -105,6 +115,9 @@ class LocalConfig(Section):
     )
     schedule_minute_seconds: float = Field(
         default=60, gt=0, description="How long a minute of a rate(…) schedule takes; less makes schedules come sooner."
+    )
+    delivery_minute_seconds: float = Field(
+        default=60, gt=0, description="How long a minute of a command's `TimeoutSeconds` takes."
     )
     shutdown_minute_seconds: float = Field(
         default=60, gt=0, description="How long a minute of an instance's `shutdown +MINUTES` takes."

@@ -1,5 +1,5 @@
 """Requests to the emulator that AWS has no API for: `POST /_local/interrupt`, `power-off`, `fault`, `delayed`,
-`hold`, `release`, `begin-changes`.
+`hold`, `release`, `begin-changes`, `share-subnet`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ _PAIRS = TypeAdapter(dict[Pair, PairCap] | None)
 Asgi = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
 
 
-def with_control(app: Asgi, fleet: Fleet, holds: Holds) -> Asgi:
-    """`app` with the control paths in front."""
+Share = Callable[[str, str, str, str], bool]
+
+
+def with_control(app: Asgi, fleet: Fleet, holds: Holds, share: Share) -> Asgi:
+    """`app` with the control paths in front; `share`: have another account own a subnet."""
 
     async def controlled(scope: dict[str, Any], receive: Any, send: Any) -> None:
         if scope["type"] != "http" or not scope["path"].startswith("/_local/"):
@@ -59,6 +62,9 @@ def with_control(app: Asgi, fleet: Fleet, holds: Holds) -> Asgi:
         if action == "release":
             holds.release()
             return True
+        if action == "share-subnet":
+            where = fleet.config.account, str(request["region"])
+            return share(*where, str(request["subnetId"]), str(request["owner"]))
         instance_id = str(request.get("instanceId", ""))
         if action == "interrupt":
             return fleet.interrupt(instance_id, request.get("graceSeconds"))

@@ -65,7 +65,7 @@ def prepare_environment(config: LocalConfig, state: StateDir, port: int) -> None
         IOT_MTLS_ENABLED="0",
         SFTP_ENABLED="0",
         LOG_LEVEL=os.environ.get("LOG_LEVEL", "WARNING"),
-        LAMBDA_WARM_TTL_SECONDS="60",
+        LAMBDA_WARM_TTL_SECONDS="300",
         LAMBDA_ASYNC_RETRY_BASE_SECONDS=str(config.lambda_retry_seconds),
         TMPDIR=str(state.root / "tmp"),
         STATE_DIR=str(state.root / "tmp" / "state"),
@@ -93,6 +93,7 @@ async def serve(state: StateDir, config: LocalConfig, listener: socket.socket, f
     from local.conformance.door import Notes, conforming
     from local.control import with_control
     from local.holds import Holds, with_holds
+    from local.patches.ec2.shared_subnets import share
     from local.patches.faults.latency import with_latency
     from local.patches.faults.rates import with_rates
 
@@ -108,7 +109,7 @@ async def serve(state: StateDir, config: LocalConfig, listener: socket.socket, f
     holds = Holds()
     judged = conforming(app.app, Notes(state.violations))
     served = with_holds(with_rates(with_latency(judged, config, fleet.faults), config), holds)
-    door: Any = counted(with_control(served, fleet, holds), calls)
+    door: Any = counted(with_control(served, fleet, holds, share), calls)
     server = asyncio.create_task(hypercorn_serve(door, settings, shutdown_trigger=stop.wait))
     port = listener.getsockname()[1]
     endpoint = f"http://127.0.0.1:{port}"

@@ -12,6 +12,7 @@ Client = Callable[[str, str], Any]
 
 GROUP = "cpt-endpoint"
 PROFILE = "cpt-endpoint"
+CONSENT = {"Key": "cpt:end", "Value": "cpt"}
 ROLE = "local-vm"
 IMAGE = "resolve:ssm:/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64"
 TRUST = {
@@ -45,7 +46,7 @@ def launch(client: Client, region: str, name: str, instance_type: str, zone: str
         MaxCount=1,
         NetworkInterfaces=[interface],
         IamInstanceProfile={"Arn": profile},
-        TagSpecifications=[{"ResourceType": "instance", "Tags": [{"Key": "Name", "Value": name}]}],
+        TagSpecifications=[{"ResourceType": "instance", "Tags": [{"Key": "Name", "Value": name}, CONSENT]}],
     )
     return str(answer["Instances"][0]["InstanceId"])
 

@@ -55,7 +55,7 @@ class StateDir:
 
     @property
     def lambda_code(self) -> Path:
-        """The runtime's own packages, and what stands in for native code of an asset."""
+        """What stands in for native code of an asset."""
         return self.root / "lambda"
 
     @property

@@ -105,6 +105,7 @@ def test_rules_for_retry_and_for_replacement() -> None:
 def test_each_region_has_documents_and_a_launch_template(region: str) -> None:
     stack = f"cpt-region-{region}"
     documents = {document["Name"] for document in resources(stack, "AWS::SSM::Document")}
-    assert documents == {f"cpt-{name}" for name in ("scan", "delete", "receive", "send", "relay", "probe", "stop")}
+    names = ("scan", "delete", "receive", "send", "relay", "probe", "log", "stop")
+    assert documents == {f"cpt-{name}" for name in names}
     templates = {template["LaunchTemplateName"] for template in resources(stack, "AWS::EC2::LaunchTemplate")}
     assert templates - {"cpt-relay-arm64"} == {"cpt-relay"}  # the second with a daemon for arm64

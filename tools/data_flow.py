@@ -116,12 +116,15 @@ class Template:
     def grants(self) -> Iterator[tuple[str, str, str]]:
         """Return who may do which action on what, by the policies of functions and of both ends."""
         functions = self.function_by_role()
-        for _, policy in self.of("AWS::IAM::Policy"):
-            for role in policy["Roles"]:
+        managed = [policy for _, policy in self.of("AWS::IAM::ManagedPolicy")]
+        # A managed policy that names roles holds what an inline one cannot; the one for ends names none.
+        for policy in [*(one for _, one in self.of("AWS::IAM::Policy")), *managed]:
+            for role in policy.get("Roles", []):
                 if role.get("Ref") in functions:
                     yield from granted(functions[role["Ref"]], policy)
-        for _, policy in self.of("AWS::IAM::ManagedPolicy"):
-            yield from granted(ENDS, policy)
+        for policy in managed:
+            if not policy.get("Roles"):
+                yield from granted(ENDS, policy)
 
 
 def granted(who: str, policy: Resource) -> Iterator[tuple[str, str, str]]:

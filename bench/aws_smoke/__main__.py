@@ -182,7 +182,7 @@ class Smoke:
     def cloud(self) -> str:
         """Who answered."""
         host = urlsplit(self.client("sts").meta.endpoint_url).hostname or ""
-        return "aws" if host.endswith((".amazonaws.com", ".amazonaws.com.cn")) else "local"
+        return "aws" if host.endswith((".amazonaws.com", ".amazonaws.com.cn", ".amazonaws.eu")) else "local"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

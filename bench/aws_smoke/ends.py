@@ -8,6 +8,7 @@ from botocore.exceptions import ClientError
 
 from bench.aws_smoke.account import Client, SmokeError, outputs
 from bench.aws_smoke.options import END_MINUTES, END_TYPE, Options
+from lambdas.core.ends.consent import END_TAG
 
 IMAGE = "/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64"
 TAG = "cpt-smoke"
@@ -32,7 +33,11 @@ def launch_request(client: Client, options: Options, region: str, run: str) -> d
     """Parameters of RunInstances: nothing comes from a default VPC, which the account may not have."""
     found = outputs(client, f"{options.name}-region-{region}", region)
     image = client("ssm", region).get_parameter(Name=IMAGE)["Parameter"]["Value"]
-    tags = [{"Key": "Name", "Value": f"{TAG}-{run}"}, {"Key": TAG, "Value": run}]
+    tags = [
+        {"Key": "Name", "Value": f"{TAG}-{run}"},
+        {"Key": TAG, "Value": run},
+        {"Key": END_TAG, "Value": options.name},
+    ]
     return {
         "ImageId": image,
         "InstanceType": END_TYPE,

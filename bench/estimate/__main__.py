@@ -118,18 +118,24 @@ def chosen(options: argparse.Namespace) -> list[Scenario]:
     return [one for one in scenarios if options.scenarios is None or one.name in options.scenarios]
 
 
+def row_of(estimate: dict[str, Any], pairs: int) -> dict[str, Any]:
+    """The row of so many pairs: beyond 8 not every number has one."""
+    found: dict[str, Any] = next(row for row in estimate["rows"] if row["pairs"] == pairs)
+    return found
+
+
 def run(scenario: Scenario, runs: int) -> Outcome:
     """Estimate, measure with a smaller transfer, estimate again, run."""
     expected = scenario.seconds(scenario.pairs)
     say(f"{scenario.name}: {scenario.size} MB, p = {scenario.pairs}; by the caps {expected:.1f} s")
     with workspace("cpt-estimate-") as work, site(scenario, work) as place:
-        first = place.estimate(scenario.pairs)["rows"][scenario.pairs]["seconds"]
+        first = row_of(place.estimate(scenario.pairs), scenario.pairs)["seconds"]
         place.measure()
         recommended = None
         if scenario.explored is not None:
             recommended = place.estimate("auto", scenario.explored)["chosenPairs"]
         report, calls = place.counted("run", scenario.pairs)
-        estimated = report["estimate"]["rows"][scenario.pairs]
+        estimated = row_of(report["estimate"], scenario.pairs)
         if scenario.links:
             say(f"  {ways(report)}")
         charges = tariff(RELAY_TYPE, in_zones=scenario.in_zones, third=scenario.regions[2:])
@@ -141,7 +147,7 @@ def run(scenario: Scenario, runs: int) -> Outcome:
             high=estimated.get("secondsHigh", estimated["seconds"]),
             estimated_usd=estimated["costUsd"],
             measured=report["seconds"]["transfer"],
-            billed_usd=bill(report, calls, charges, place.lent),
+            billed_usd=bill(report, calls, charges, place.lent, place.left_bytes(report)),
             recommended=recommended,
         )
         say(f"  {note(outcome)}")

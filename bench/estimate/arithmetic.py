@@ -35,10 +35,31 @@ class Tariff:
     further_gb: Mapping[str, float] = field(default_factory=dict)
 
 
-def bill(report: Mapping[str, Any], calls: Mapping[str, float], tariff: Tariff, lent: Collection[str] = ()) -> float:
+def probed(report: Mapping[str, Any], probe_seconds: float) -> int:
+    """Bytes that a pre-test sent between regions: what each hop's relay measured, for so long.
+
+    Both relays of a pair have the rate of the one hop between them; relays of a route each that of the hop they feed.
+    """
+    rates = 0.0
+    for node in report["nodes"]:
+        if "measuredHopMBps" in node:
+            rates += node["measuredHopMBps"]
+        elif node.get("stage") == 0:
+            rates += node.get("measuredInterRegionMBps", 0.0)
+    return round(rates * 1e6 * probe_seconds)
+
+
+def bill(
+    report: Mapping[str, Any],
+    calls: Mapping[str, float],
+    tariff: Tariff,
+    lent: Collection[str] = (),
+    left_bytes: int | None = None,
+) -> float:
     """Dollars for what a report says ran and moved, and for the calls that were counted meanwhile.
 
-    Each relay by the second, a minute at least; `lent` machines cost nothing.
+    Each relay by the second, a minute at least; `lent` machines cost nothing. `left_bytes`: all that left the source's
+    region, with what was sent again and with probes; without it what arrived.
     """
     relays = 0.0
     for node in report["nodes"]:
@@ -46,7 +67,7 @@ def bill(report: Mapping[str, Any], calls: Mapping[str, float], tariff: Tariff, 
             continue
         seconds = max(ceil(node["endedAt"] - node["requestedAt"]), LEAST_BILLED_SECONDS)
         relays += seconds * tariff.relay_hour[node["region"]] / 3600
-    moved: int = report["bytes"]
+    moved: int = report["bytes"] if left_bytes is None else left_bytes
     per_gb = tariff.leaving_gb
     for way in report.get("routes", []):
         per_gb += way["share"] * sum(tariff.further_gb[region] for region in way["regions"][1:-1])

@@ -131,7 +131,7 @@ def run(cold: Cold) -> Contact:
             first_pairs=decisions[-1]["pairs"] if decisions else chosen["pairs"],
             estimated=report["seconds"]["estimate"],
             estimated_usd=report["cost"]["total"],
-            billed_usd=bill(report, calls, tariff(RELAY_TYPE)),
+            billed_usd=bill(report, calls, tariff(RELAY_TYPE), left_bytes=place.left_bytes(report)),
             budget_usd=budget,
             again=0.0,
             again_estimated=0.0,

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import fsum, inf
 
+from lambdas.core.estimate import pre_tests
 from lambdas.core.routes.network_map import Link, NetworkMap
 from lambdas.core.routes.selection import select
 from lambdas.core.zero_wait import Serving, zero_wait
@@ -14,6 +15,8 @@ from tests.e2e.account import HOME, OTHER
 MACHINE_LIMIT = 180.0
 # From the request of an emulated VM to its place in the membership, beyond its boot, s.
 START_SECONDS = 1.2
+# As the deployment has it: so long each hop is measured, s.
+PROBE_SECONDS = 1
 # Data time that a generated scenario should take by its caps, s.
 SHORTEST, LONGEST = 8.0, 18.0
 SMALL_FILE_MB = 0.02
@@ -74,6 +77,8 @@ class Scenario:
     """So many of the pairs are machines of the user."""
     lent_rate: float = 0.0
     """What each of these may pass by its share, MB/s."""
+    pre_test: bool = False
+    """Twice as many pairs are tested, for `PROBE_SECONDS` each hop."""
     in_zones: bool = False
     """Both ends are in one region, in two zones of it."""
     end_types: tuple[str, str] = (SOURCE_TYPE, DESTINATION_TYPE)
@@ -129,7 +134,7 @@ class Scenario:
 
     def seconds(self, pairs: int) -> float:
         """Data time by the caps: what to expect, not what the estimator is held against."""
-        joins = self.boot_seconds + START_SECONDS
+        joins = self.boot_seconds + START_SECONDS + (pre_tests.seconds(PROBE_SECONDS, pairs) if self.pre_test else 0.0)
         if self.links:
             relays = Serving(self.rate(pairs) - self.direct, joins)
             return zero_wait(self.size, [Serving(self.direct), relays], self.ends, inf)
@@ -199,6 +204,8 @@ NAMED = (
     ),
     Scenario("small-files-two-pairs", 400, 2, Machine(15, 120), Machine(15, 120), Machine(15, 120), files=20_000),
     Scenario("two-zones", 500, 0, Machine(20, 60), Machine(20, 50), Machine(20, 120), measured_pairs=0, in_zones=True),
+    Scenario("pre-test-of-two-pairs", 900, 2, Machine(20, 160), Machine(20, 160), Machine(20, 160), pre_test=True),
+    Scenario("pre-test-of-eight-pairs", 1500, 8, Machine(9, 160), Machine(9, 160), Machine(9, 80), pre_test=True),
     Scenario("lent-machines", 500, 2, Machine(15, 120), Machine(15, 120), Machine(20, 120), lent_pairs=1, lent_rate=10),
     _through("third-region", 400, 2, {(HOME, OTHER): 4, (HOME, THIRD[0]): 25, (THIRD[0], OTHER): 25}),
     _through("third-region-and-pairs", 600, 3, {(HOME, OTHER): 10, (HOME, THIRD[0]): 24, (THIRD[0], OTHER): 18}),

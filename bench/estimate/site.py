@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from bench import memory
-from bench.estimate.scenarios import Machine, Scenario
+from bench.estimate.arithmetic import probed
+from bench.estimate.scenarios import PROBE_SECONDS, Machine, Scenario
 from bench.machine import DAEMON
 from cli.figures import tell_figures
 from local.cloud import ASSEMBLY, LocalCloud
@@ -20,7 +21,6 @@ from tests.e2e.assembly import synthesized
 # Its published figures are far above all caps here: they tell nothing, but what a share of a lent machine is.
 RELAY_TYPE = "c6in.large"
 RELAY_MB_S = 3.125e3 / 8
-PRE_TEST_SECONDS = 1
 ESTIMATING = ("cpt-estimate-transfer", "cpt-estimate-request", "cpt-pre-test-relays")
 FLEET = ("cpt-decide-relays", "cpt-spawn-relays", "cpt-await-relays", "cpt-pre-test-relays", "cpt-join-relays")
 MB = 1_000_000
@@ -43,7 +43,7 @@ class Site:
             self._there = {"instanceId": beside, "region": HOME}
         self.lent = [account.lend(region, RELAY_TYPE) for _ in range(scenario.lent_pairs) for region in (HOME, OTHER)]
         for function in ESTIMATING:
-            account.configure(function, PRE_TEST_SECONDS=str(PRE_TEST_SECONDS))
+            account.configure(function, PRE_TEST_SECONDS=str(PROBE_SECONDS))
         self._warm()
 
     def _warm(self) -> None:
@@ -76,8 +76,22 @@ class Site:
 
     def move(self, name: str, pairs: int | str, objective: dict[str, Any] | None = None) -> dict[str, Any]:
         """Report of the scenario's own transfer."""
-        wish = {"objective": objective or {"minimise": "time"}}
+        wish: dict[str, Any] = {"objective": objective or {"minimise": "time"}}
+        if self._scenario.pre_test:
+            wish["preTest"] = True
         return self._run(name, self._scenario.size, relays={"pairs": pairs}, **wish)
+
+    def left_bytes(self, report: dict[str, Any]) -> int:
+        """What a transfer sent out of its region: by its sender's own count, what was sent again included, and probes.
+
+        What arrived is the least: the sender's last words may be missing.
+        """
+        delivered = (
+            (self._account.record(report["transferId"], "transfer") or {}).get("outcome", {}).get("delivered", {})
+        )
+        sent = int(delivered.get("sentBytes", 0)) - int(delivered.get("savedBytes", 0))
+        arrived: int = report["bytes"]
+        return max(sent, arrived) + probed(report, PROBE_SECONDS)
 
     def counted(
         self, name: str, pairs: int | str, objective: dict[str, Any] | None = None

@@ -20,17 +20,18 @@ from bench.fleet.arithmetic import spread
 from bench.fleet.draws import Fleet, fleet, neighbours
 from bench.fleet.site import CaseError, Machines, Options, Site, site
 from bench.results import Result, say
+from lambdas.core.estimate import pre_tests
 from lambdas.core.zero_wait import Serving, zero_wait
 
 PAIRS = 4
 RUNS, QUICK_RUNS = 12, 2
-PROBE_SECONDS = 2.0
+PROBE_SECONDS = 4.8
 THESIS_SIZE, THESIS_RATE, THESIS_SPAWN = 8192, 15, 90
 ENDS, RELAY = Machine(10, 200), Machine(10, 80)
 BOOT_SECONDS = 8.8
 SPAWN_SECONDS = BOOT_SECONDS + START_SECONDS
-PRE_TEST_SECONDS = PROBE_SECONDS * (1 + 2 * PAIRS / 4) + 0.7
-"""All pairs between the regions at once, then one after the other inside for a quarter of the time, then the table."""
+PRE_TEST_SECONDS = pre_tests.seconds(PROBE_SECONDS, PAIRS) + 0.7
+"""With what the table takes."""
 SIZE = round(THESIS_SIZE / (THESIS_RATE * THESIS_SPAWN) * ENDS.inter * SPAWN_SECONDS)
 MOST_WITH = 0.05
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from lambdas.core.estimate.first_contact import MOST_LAUNCHES
+from lambdas.core.fleet.launch_queue import MOST_REFUSALS
 
 # Scheduled, started and ended, for each attempt of a task.
 EVENTS_PER_ATTEMPT = 3
@@ -13,8 +14,15 @@ EVENTS_PER_ATTEMPT = 3
 EVENTS_PER_STATE = 2
 # Execution started and ended; branches begin and end.
 EVENTS_AROUND = 10
-# How often a state that a loop leads back to is entered at most: after each launch, and before the first.
-ENTERED = {"Decide Relays": MOST_LAUNCHES + 1}
+BUSY = "Lambda.TooManyRequestsException"
+# Stages of a route.
+MOST_STAGES = 4
+# How often a state that a loop leads back to is entered at most: after each launch, and before the first; in each of
+# them for the turn of each stage, and after each refusal.
+ENTERED = {
+    "Decide Relays": MOST_LAUNCHES + 1,
+    "Wait for Its Turn": (MOST_LAUNCHES + 1) * (MOST_STAGES + MOST_REFUSALS + 1),
+}
 
 
 def deployed_machine() -> dict[str, Any]:
@@ -35,8 +43,14 @@ def most_events(machine: dict[str, Any]) -> int:
     states = machine["States"]
     entered = dict.fromkeys(states, 1)
     for looped, times in _loops(machine["StartAt"], states, ()):
-        entered |= dict.fromkeys(looped, times)
-    return EVENTS_AROUND + sum(_events(state) * entered[name] for name, state in states.items())
+        entered |= {state: max(entered[state], times) for state in looped}
+    again = {name: _events(_not_busy(state)) * (entered[name] - 1) for name, state in states.items()}
+    return EVENTS_AROUND + sum(_events(state) + again[name] for name, state in states.items())
+
+
+def _not_busy(state: dict[str, Any]) -> dict[str, Any]:
+    """The state while functions may run: an account that is busy for hours is so once in an execution."""
+    return {**state, "Retry": [retry for retry in state.get("Retry", []) if BUSY not in retry.get("ErrorEquals", [])]}
 
 
 def _events(state: dict[str, Any]) -> int:

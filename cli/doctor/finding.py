@@ -13,8 +13,8 @@ from lambdas.core.errors import MissingPermission
 _ASK = "ask whoever keeps the account for that permission, or to run cpt doctor"
 
 Check = Literal[
-    "clock", "deployment", "documents", "image", "daemon", "request", "machine", "agent", "policy", "group", "subnets",
-    "path", "quota", "functions",
+    "clock", "deployment", "documents", "image", "daemon", "request", "machine", "agent", "policy", "group", "consent",
+    "subnets", "names", "path", "quota", "functions",
 ]  # fmt: skip
 Status = Literal["ok", "warning", "failed", "unknown"]
 

@@ -6,11 +6,14 @@ from typing import Any, Literal
 
 from cli.aws import Aws
 from cli.doctor.answers import answer_of
-from cli.doctor.finding import Finding, Findings, failed, looked, ok
+from cli.doctor.finding import Finding, Findings, failed, looked, ok, warning
+from lambdas.core.ends.consent import END_TAG, how_to_tag
 
 # The first that takes parameters of documents as environment variables.
 LEAST_AGENT = "3.3.2746.0"
 Side = Literal["source", "destination"]
+# No call of AWS's tells whether a machine has the file.
+REACH = "transfers reach all of its files, unless /etc/cpt/allowed-paths there names directories (docs/security.md)"
 
 
 @dataclass(frozen=True)
@@ -39,8 +42,9 @@ def about(side: Side, instance_id: str, region: str) -> str:
 class End:
     """One end of a request; `machine` is None until it was found running."""
 
-    def __init__(self, aws: Aws, side: Side, region: str, instance_id: str) -> None:
+    def __init__(self, aws: Aws, side: Side, region: str, instance_id: str, *, require_consent: bool) -> None:
         self._aws, self._side, self._region, self._id = aws, side, region, instance_id
+        self._require_consent = require_consent
         self._about = about(side, instance_id, region)
         self._item: Any = None
         self.machine: Machine | None = None
@@ -52,6 +56,8 @@ class End:
             yield from looked("agent", self._about, self._agent)
             yield from looked("policy", self._about, self._policy)
             yield from looked("group", self._about, partial(self._group, self.machine))
+            yield ok("machine", self._about, REACH)
+            yield self._consent()
 
     def _find(self) -> Findings:
         # By filter, since an id that EC2 does not have would fail the call.
@@ -136,6 +142,23 @@ class End:
                 f"--groups {' '.join([*own, group])}"
             )
             yield failed("group", self._about, f"the security group {name} ({group}) is not attached", remedy)
+
+    def _consent(self) -> Finding:
+        tags = {tag["Key"]: tag["Value"] for tag in self._item.get("Tags", [])}
+        remedy = how_to_tag([self._id], self._region, self._aws.deployment)
+        return judge_consent(
+            self._about, tags.get(END_TAG), self._aws.deployment, remedy, required=self._require_consent
+        )
+
+
+def judge_consent(machine: str, tag: str | None, deployment: str, remedy: str, *, required: bool) -> Finding:
+    """`tag`: the value of `cpt:end`; `required`: whether commands to machines without it are refused by now."""
+    if tag == deployment:
+        return ok("consent", machine, f"its owner lets {deployment} use it: {END_TAG} is {tag}")
+    found = f"has no tag {END_TAG}" if tag is None else f"is tagged {END_TAG}={tag}, for another deployment"
+    if required:
+        return failed("consent", machine, f"it {found}, so no command may be sent to it", remedy)
+    return warning("consent", machine, f"it {found}: the next release sends no command to it", remedy)
 
 
 def judge_agent(machine: str, ping: str | None, version: str) -> Finding:

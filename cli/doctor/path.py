@@ -7,7 +7,9 @@ from typing import Any
 from cli.aws import Aws
 from cli.doctor.finding import Finding, Findings, failed, looked, ok, warning
 from cli.doctor.machine import Machine
+from cli.doctor.way_out import way_out
 from lambdas.adapters.subnets import Ec2Subnets
+from lambdas.core.fleet.launch_plan import Subnet
 from lambdas.runtime.env import Environment
 
 _ANYWHERE = "0.0.0.0/0"
@@ -30,25 +32,35 @@ class Paths:
             yield from looked("subnets", machine.about, partial(self._subnets, machine))
 
     def _path(self, machine: Machine, other: Machine) -> Findings:
+        routes = routes_of(self._aws, machine)
+        if self._public and machine.vpc_id != other.vpc_id:
+            yield judge_public(machine, routes)
+            return
         if machine.vpc_id == other.vpc_id:
             yield ok("path", machine.about, "both machines are in one VPC")
-            return
-        routes = routes_of(self._aws, machine)
-        yield judge_public(machine, routes) if self._public else judge_private(machine, other, routes)
+        else:
+            yield judge_private(machine, other, routes)
+        yield from way_out(self._aws, machine, routes)
 
     def _subnets(self, machine: Machine) -> Findings:
         enrolled = self._environment.subnet_ids.get(machine.region, ())
         client = self._aws.client("ec2", machine.region)
         found = Ec2Subnets(client, self._environment.deployment, enrolled).of_vpc(machine.vpc_id)
-        usable = [subnet.subnet_id for subnet in found if subnet.public or not self._public]
+        usable = [subnet.subnet_id for subnet in found if subnet.public or (not self._public and _leads_out(subnet))]
         if usable:
             yield ok("subnets", machine.about, f"relays may be in {', '.join(usable)}")
             return
         what = "none of its VPC's subnets is enrolled for relays"
         if found:
-            what = "none of the subnets enrolled for relays has a route to an internet gateway"
+            gateway = "an internet gateway" if self._public else f"AWS ({_ANYWHERE})"
+            what = f"none of the subnets enrolled for relays has a route to {gateway}"
         remedy = f"add one of {machine.vpc_id} to regions.{machine.region}.subnetIds in cdk.json and deploy"
         yield warning("subnets", machine.about, f"{what}: transfers go the direct way only", remedy)
+
+
+def _leads_out(subnet: Subnet) -> bool:
+    """Return whether its relays reach AWS, by a NAT gateway or by another VPC."""
+    return any(way.block == _ANYWHERE for way in subnet.ways)
 
 
 def routes_of(aws: Aws, machine: Machine) -> list[dict[str, Any]]:

@@ -1,7 +1,7 @@
 /** The deployment's settings: what cdk.json (or `-c cpt=…`) says under `cpt`, checked and typed. */
 
 import { ConfigurationError, DEFAULTS, Json, judge, KEYS, quoted } from './config-schema';
-import { Architecture } from './names';
+import { Architecture, partitionOf } from './names';
 
 export { ConfigurationError, DEFAULTS } from './config-schema';
 
@@ -19,6 +19,8 @@ export interface ExistingNetwork {
   /** As many as `subnetIds`, in the same order. */
   readonly availabilityZones: readonly string[];
   readonly subnetIds: readonly string[];
+  /** IPv4 addresses that the VPC's DHCP options name; absent: the VPC's own resolver, which no group keeps away. */
+  readonly nameServers?: readonly string[];
 }
 
 export interface RegionSettings {
@@ -65,6 +67,8 @@ interface Plain {
   readonly notificationMail: readonly string[];
   readonly alarmMail: readonly string[];
   readonly alarmUsdPerDay: number;
+  readonly reservedConcurrency: number;
+  readonly requireConsent: boolean;
   readonly tags: Readonly<Record<string, string>>;
 }
 
@@ -152,11 +156,20 @@ function networkOf(entry: Written['regions'][string], index: number): NewNetwork
   return { kind: 'new', cidr: entry.cidr ?? `10.${10 + index}.0.0/16` };
 }
 
-function checkNetworks({ regions, interRegionPath }: Settings): void {
+function checkNetworks({ homeRegion, regions, interRegionPath }: Settings): void {
   const blocks = regions.flatMap(({ network }) => (network.kind === 'new' ? [network.cidr] : []));
   const twice = blocks.find((cidr, index) => blocks.indexOf(cidr) !== index);
   if (twice !== undefined) {
     throw new ConfigurationError('cpt.regions.*.cidr', twice, 'give each region a block of its own, e.g. "10.42.0.0/16"');
+  }
+  const foreign = regions.find(({ region }) => partitionOf(region) !== partitionOf(homeRegion));
+  if (foreign !== undefined) {
+    throw new ConfigurationError(
+      'cpt.regions',
+      foreign.region,
+      `it is of the partition ${partitionOf(foreign.region)}, and ${homeRegion} of ${partitionOf(homeRegion)}: ` +
+        'no account and no network spans both',
+    );
   }
   for (const { region, network } of regions) {
     if (network.kind === 'existing' && network.availabilityZones.length !== network.subnetIds.length) {

@@ -10,19 +10,35 @@ import { ringForDeadLetters } from './constructs/dead-letter-queue';
 import { EndpointAccess } from './constructs/endpoint-access';
 import { SubscribedTopic } from './constructs/subscribed-topic';
 import { Notifications } from './constructs/notifications';
+import { SavedQueries } from './constructs/saved-queries';
 import { StageFunctions } from './constructs/stage-functions';
 import { TransferEvents } from './constructs/transfer-events';
 import { TransferStarts } from './constructs/transfer-starts';
 import { TransferTables } from './constructs/transfer-tables';
 import { TransferWorkflow } from './constructs/transfer-workflow';
 import { Daemons } from './function-environment';
-import { approvalTopicName, pascalCase } from './names';
+import { approvalTopicName, pascalCase, Reaction } from './names';
+
+const LATE_COSTS: readonly Reaction[] = [
+  'watch_ends',
+  'watch_relays',
+  'watch_transfers',
+  'reconcile',
+  'retry_chunk',
+  'replace_relay',
+  'restart_end',
+  'lose_end',
+  'finish_transfer',
+  'sweep_execution',
+];
 
 export class ControlStack extends Stack {
   public constructor(scope: Construct, settings: Settings, daemons: Daemons) {
     super(scope, `${settings.name}-control`, {
       env: { region: settings.homeRegion },
       description: 'Cloud Parallel Transfer: state machine, functions, tables, bucket, bus',
+      // CloudFormation takes 1 MB, and ten regions of six subnets come near it with indentation.
+      suppressTemplateIndentation: true,
       synthesizer: new DefaultStackSynthesizer({ generateBootstrapVersionRule: false }),
     });
     const { tables } = new TransferTables(this, 'Tables', settings);
@@ -37,7 +53,14 @@ export class ControlStack extends Stack {
       mail: settings.approvalMail,
     });
     const notifications = new Notifications(this, 'Notifications', settings, bus);
-    const alarms = new Alarms(this, 'Alarms', settings, stateMachine);
+    const alarms = new Alarms(this, 'Alarms', settings, {
+      stateMachine,
+      // What runs late here costs a running transfer; all of them would be more than an alarm may look at.
+      reactions: LATE_COSTS.map((reaction) => functions.reactions[reaction].function),
+      // Throttled calls of the others delay nothing but a start.
+      tables: [tables.transfers, tables.chunks, tables.nodes, tables['control-tokens']],
+    });
+    new SavedQueries(this, 'Queries', settings, functions.all);
     ringForDeadLetters(this, alarms.topic);
     new Dashboard(this, 'Overview', settings, stateMachine, functions.all, [
       ...Object.values(functions.reactions).map(({ deadLetterQueue }) => deadLetterQueue),

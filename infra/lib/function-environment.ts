@@ -34,6 +34,7 @@ export function functionEnvironment(settings: Settings, daemons: Daemons): Funct
     RELAY_TIME_TO_LIVE_SECONDS: String(60 * settings.relayTimeToLiveMinutes),
     CHUNK_RETENTION_SECONDS: String(86_400 * (settings.objectRetentionDays + 2)),
     INTER_REGION_PATH: settings.interRegionPath,
+    REQUIRE_CONSENT: String(settings.requireConsent),
     SUBNET_IDS: JSON.stringify(enrolledSubnets(settings)),
     DAEMON_ASSETS: JSON.stringify(compact(daemons)),
   };

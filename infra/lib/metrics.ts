@@ -5,6 +5,7 @@ import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import { Settings } from './config';
 
 export type MetricName =
+  | 'EndsUnwatched'
   | 'TransfersActive'
   | 'TransfersStarted'
   | 'TransfersSucceeded'

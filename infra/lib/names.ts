@@ -13,6 +13,7 @@ export const STAGES = [
   'apply_approval',
   'plan_chunks',
   'open_plan',
+  'make_way',
   'start_transfer',
   'extend_plan',
   'finish_survey',
@@ -33,8 +34,12 @@ export const REACTIONS = [
   'retry_chunk',
   'replace_relay',
   'finish_transfer',
-  'reconcile',
+  'watch_ends',
   'watch_relays',
+  'watch_transfers',
+  'reconcile',
+  'restart_end',
+  'lose_end',
   'sweep_execution',
   'start_from_object',
   'start_from_schedule',
@@ -61,8 +66,8 @@ export function handlerFunction(handler: Handler): string {
   return `lambdas.handlers.${folder ?? ''}.${handler}.handler`;
 }
 
-/** Roles of `cpt-relay` that an SSM document starts, and `stop`. */
-export const DOCUMENTS = ['scan', 'delete', 'receive', 'send', 'relay', 'probe', 'stop'] as const;
+/** Roles of `cpt-relay` that an SSM document starts; `log`, which prints a relay's log; and `stop`. */
+export const DOCUMENTS = ['scan', 'delete', 'receive', 'send', 'relay', 'probe', 'log', 'stop'] as const;
 export type Document = (typeof DOCUMENTS)[number];
 
 export const TABLES = ['transfers', 'chunks', 'nodes', 'profiles', 'control-tokens', 'idempotency'] as const;
@@ -98,6 +103,9 @@ export function allTags(settings: Settings): Record<string, string> {
 
 /** Tag by which an owner lends a machine to a deployment, whose name is its value, as a relay. */
 export const LENT_TAG = 'cpt:lent-to';
+
+/** Tag by which an owner lets a deployment, whose name is its value, use a machine as an end; `lambdas/core/ends/consent.py` has it too. */
+export const END_TAG = 'cpt:end';
 
 /** Prefix of the control bucket under which what the control plane alone keeps of a transfer lies. */
 export const TRANSFERS_PREFIX = 'transfers/';
@@ -205,6 +213,26 @@ export function launchedImage(settings: Settings, architecture: Architecture): s
 export function documentName(settings: Settings, document: Document): string {
   return `${settings.name}-${document}`;
 }
+
+/**
+ * Names of a service in every partition: condition keys have `s3.us-west-2.amazonaws.com`, `s3.cn-north-1.amazonaws.com.cn` and
+ * `s3.eusc-de-east-1.amazonaws.eu`. Some of AWS's services keep the first suffix everywhere, so it is always one of them.
+ */
+export function serviceNames(prefix: string): string[] {
+  return ['amazonaws.com', 'amazonaws.com.cn', 'amazonaws.eu'].map((suffix) => `${prefix}.${suffix}`);
+}
+
+/** Partition of a region: its ARNs begin with it, and nothing of one partition reaches another one. */
+export function partitionOf(region: string): string {
+  const found = [...PARTITIONS].find(([prefix]) => region.startsWith(prefix));
+  return found === undefined ? 'aws' : found[1];
+}
+
+const PARTITIONS = new Map([
+  ['us-gov-', 'aws-us-gov'],
+  ['cn-', 'aws-cn'],
+  ['eusc-', 'aws-eusc'],
+]);
 
 /** ARN of a resource of this account; `region` is empty for IAM. */
 export function arn(service: string, region: string, resource: string): string {

@@ -6,7 +6,7 @@
 import { Duration } from 'aws-cdk-lib';
 import { Access } from './access/access';
 import * as data from './access/control-data';
-import * as markets from './access/markets';
+import { askMarkets, keepLogs, lookAtMachines, removal, report, startRelays, startTransfers, tearDown } from './access/groups';
 import * as relays from './access/relay-instances';
 import * as ssm from './access/run-commands';
 import { Settings } from './config';
@@ -19,6 +19,10 @@ export interface StageDefinition {
   readonly timeout?: Duration;
   /** @default 512 MB */
   readonly memorySize?: number;
+  /** What it is told comes again in a minute: then what is late is dropped, and what failed is not tried again. */
+  readonly perishable?: boolean;
+  /** Transfers wait for it, or end without it: it gets the setting `reservedConcurrency`. */
+  readonly vital?: boolean;
 }
 
 // Lambda's own limit; the state machine gives these tasks ten seconds more.
@@ -45,11 +49,12 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       description: 'Chooses the address of each hop, opens it, and probes it from the machines themselves',
       timeout: Duration.minutes(5),
       access: [
-        noteTimes,
+        readAndNote,
         relays.describe('SecurityGroups'),
         ...relays.openPaths(settings),
         ...ssm.commandEnds(settings, 'probe'),
         ssm.readResults(),
+        ssm.cancelCommands(),
       ],
     },
     survey_ends: {
@@ -61,6 +66,7 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
         data.listSharedObjects(settings),
         ...ssm.commandEnds(settings, 'scan'),
         ssm.readResults(),
+        ssm.cancelCommands(),
         data.sharedObjects(settings, 'GetObject'),
       ],
     },
@@ -78,8 +84,8 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       ],
     },
     apply_approval: {
-      description: 'Puts the row that a person chose in the place of the recommended one',
-      access: [readAndNote],
+      description: 'Puts the row that a person chose in the place of the recommended one; an old estimate is made again',
+      access: [readAndNote, on('profiles', 'GetItem', 'BatchGetItem'), ...askMarkets(settings)],
     },
     plan_chunks: {
       description: 'Cuts and packs the listing into chunks; writes their items and manifests',
@@ -125,16 +131,22 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
         ...ssm.commandLent(settings, 'stop'),
       ],
     },
+    make_way: {
+      description: 'Removes what a person has confirmed and is in the way of what is to come, before data moves',
+      timeout: LONG,
+      access: removal(settings),
+    },
     start_transfer: {
       description: 'Keeps the task token, starts receiver and sender',
       timeout: Duration.minutes(5),
       access: [
-        readAndNote,
+        membership,
         on('control-tokens', 'GetItem', 'UpdateItem'),
         on('nodes', 'Query'),
         data.idempotency(settings),
         ...ssm.commandEnds(settings, 'receive', 'send'),
         ssm.readResults(),
+        ssm.cancelCommands(),
         data.sendTask('Success', 'Failure'),
       ],
     },
@@ -142,7 +154,7 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       description: 'Launches relays in both regions',
       timeout: Duration.minutes(2),
       access: [
-        readAndNote,
+        membership,
         on('nodes', 'Query', 'PutItem', 'UpdateItem'),
         data.idempotency(settings),
         relays.describe(
@@ -181,12 +193,13 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       access: [membership, on('nodes', 'Query', 'UpdateItem')],
     },
     release_relays: {
-      description: 'Terminates the relays once the data has arrived',
+      description: 'Keeps the relays’ logs and terminates them once the data has arrived',
       access: [
         readAndNote,
         on('nodes', 'Query', 'UpdateItem'),
         relays.describe('Instances'),
         relays.terminateRelays(settings),
+        ...keepLogs(settings),
       ],
     },
     verify_transfer: {
@@ -206,17 +219,16 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       description: 'Removes what only the destination has and a person has confirmed, once everything has arrived',
       timeout: LONG,
       access: [
-        readAndNote,
-        ...ssm.commandEnds(settings, 'delete'),
-        ssm.readResults(),
-        data.sharedObjects(settings, 'GetObject'),
+        ...removal(settings),
+        data.listSharedObjects(settings),
+        data.transferObjects(settings, 'PutObject'),
       ],
     },
     tear_down: {
       description:
-        'Fences the transfer, terminates the relays, stops the daemons, revokes the rules, gives the lock back',
+        'Fences the transfer, keeps the logs, terminates the relays, stops the daemons, revokes the rules, gives the lock back',
       timeout: LONG,
-      access: tearDown(settings),
+      access: [...tearDown(settings), data.logObjects(settings)],
     },
     write_report: {
       description: 'Writes the report and its page, closes the transfer',
@@ -225,7 +237,7 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       timeout: LONG,
       access: [
         readAndNote,
-        data.index(settings, 'transfers', 'active'),
+        data.indexes(settings, 'transfers'),
         ...report(settings),
       ],
     },
@@ -272,31 +284,83 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
         on('nodes', 'GetItem', 'Query', 'PutItem', 'UpdateItem'),
         on('profiles', 'GetItem', 'BatchGetItem'),
         ...askMarkets(settings),
-        data.index(settings, 'nodes', 'by-instance'),
+        data.indexes(settings, 'nodes'),
         relays.describe('RouteTables', 'SecurityGroupRules', 'Subnets'),
         data.putEvents(settings),
         ...relays.launchRelays(settings),
         ...startRelays(settings),
+        ...keepLogs(settings),
         relays.closePaths(settings),
       ],
     },
     finish_transfer: {
       description: 'Transfer Delivered, Transfer Failed: notes the outcome, then releases the token',
+      vital: true,
       access: [readAndNote, on('control-tokens', 'GetItem'), data.sendTask('Success', 'Failure')],
     },
-    reconcile: {
-      description:
-        'Every minute: heartbeats, ends that fell silent, what lost events would have told, transfers nobody runs; at once: ends that stop',
-      timeout: LONG,
+    watch_ends: {
+      description: 'Every minute: heartbeats, from records alone; tells of ends that have fallen silent',
+      perishable: true,
+      vital: true,
       access: [
-        ...tearDown(settings),
-        ...report(settings),
-        on('transfers', 'Query'),
-        on('chunks', 'UpdateItem'),
+        readAndNote,
+        data.indexes(settings, 'transfers'),
         on('control-tokens', 'GetItem'),
-        ...ssm.commandEnds(settings, 'receive', 'send'),
-        data.sendTask('Success', 'Failure', 'Heartbeat'),
+        data.putEvents(settings),
+        data.sendTask('Heartbeat'),
+      ],
+    },
+    watch_transfers: {
+      description: 'Every minute: has each active transfer looked at, and terminates relays of none',
+      perishable: true,
+      access: [
+        on('transfers', 'GetItem'),
+        data.indexes(settings, 'transfers'),
+        data.putEvents(settings),
+        relays.describe('Instances'),
+        relays.terminateRelays(settings),
+      ],
+    },
+    reconcile: {
+      description: 'Look Due: what lost events of one transfer would have told, and what its budget demands',
+      timeout: Duration.minutes(3),
+      perishable: true,
+      access: [
+        on('transfers', 'GetItem', 'Query', 'PutItem', 'UpdateItem'),
+        on('nodes', 'Query', 'UpdateItem'),
+        on('chunks', 'Query', 'UpdateItem'),
+        on('control-tokens', 'GetItem'),
+        data.putEvents(settings),
+        data.sendTask('Success', 'Failure'),
         data.describeExecutions(settings),
+        relays.describe('Instances'),
+        relays.terminateRelays(settings),
+        ...ssm.commandLent(settings, 'stop'),
+      ],
+    },
+    restart_end: {
+      description: 'End Silent: starts the end again, or gives its transfer up',
+      timeout: Duration.minutes(3),
+      access: [
+        membership,
+        on('nodes', 'Query'),
+        on('control-tokens', 'GetItem'),
+        relays.describe('Instances'),
+        ...ssm.commandEnds(settings, 'receive', 'send'),
+        ssm.readResults(),
+        ssm.cancelCommands(),
+        data.sendTask('Success', 'Failure'),
+        data.describeExecutions(settings),
+      ],
+    },
+    lose_end: {
+      description: 'A machine stops: fails at once the transfer of which it was an end',
+      access: [
+        readAndNote,
+        data.indexes(settings, 'transfers'),
+        on('control-tokens', 'GetItem'),
+        relays.describe('Instances'),
+        data.sendTask('Success', 'Failure'),
       ],
     },
     watch_relays: {
@@ -304,9 +368,10 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       // It sleeps half of its time, and judges some numbers in the other.
       memorySize: 256,
       timeout: Duration.minutes(2),
+      perishable: true,
       access: [
         readAndNote,
-        data.index(settings, 'transfers', 'active'),
+        data.indexes(settings, 'transfers'),
         on('nodes', 'Query'),
         data.putEvents(settings),
       ],
@@ -322,75 +387,7 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
     sweep_execution: {
       description: 'An execution that was stopped, failed or timed out: tears down what it left and reports it',
       timeout: LONG,
-      access: [...tearDown(settings), ...report(settings)],
+      access: [...tearDown(settings), ...report(settings), data.describeExecutions(settings)],
     },
   };
-}
-
-/** What the estimate asks of AWS: prices, and what instance types can do, are offered for and are left of. */
-function askMarkets(settings: Settings): Access[] {
-  return [
-    data.priceCache(settings),
-    markets.readPriceList(),
-    markets.readQuotas(),
-    markets.readSpotRole(),
-    relays.describe('Instances', 'InstanceTypes', 'InstanceTypeOfferings', 'SpotPriceHistory'),
-  ];
-}
-
-/** Judges a request as Validate Request does, and starts an execution. */
-function startTransfers(settings: Settings): Access[] {
-  return [
-    data.startExecutions(settings),
-    data.putEvents(settings),
-    ...lookAtMachines(),
-  ];
-}
-
-/** What a request names: machines, and third regions whose VPCs private addresses must join with those of the ends. */
-function lookAtMachines(): Access[] {
-  return [relays.describe('Instances', 'RouteTables', 'SecurityGroups', 'Subnets'), ssm.findMachines()];
-}
-
-/** From launched to ready, and out again where that fails. */
-function startRelays(settings: Settings): Access[] {
-  return [
-    relays.describe('Instances', 'SecurityGroups'),
-    relays.terminateRelays(settings),
-    ...relays.openPaths(settings),
-    ...ssm.commandRelays(settings, 'relay'),
-    ...ssm.commandLent(settings, 'relay', 'stop'),
-    ssm.findMachines(),
-    ssm.listInvocations(),
-    ssm.readResults(),
-  ];
-}
-
-function tearDown(settings: Settings): Access[] {
-  return [
-    data.table(settings, 'transfers', 'GetItem', 'PutItem', 'UpdateItem'),
-    data.index(settings, 'transfers', 'active'),
-    data.table(settings, 'nodes', 'Query', 'UpdateItem'),
-    data.table(settings, 'control-tokens', 'DeleteItem'),
-    data.sharedObjects(settings, 'DeleteObject'),
-    data.listSharedObjects(settings),
-    relays.describe('Instances', 'SecurityGroupRules'),
-    relays.terminateRelays(settings),
-    ...relays.openPaths(settings),
-    relays.closePaths(settings),
-    ...ssm.commandEnds(settings, 'stop'),
-    ssm.readResults(),
-  ];
-}
-
-function report(settings: Settings): Access[] {
-  return [
-    data.table(settings, 'chunks', 'Query'),
-    data.table(settings, 'nodes', 'Query'),
-    data.table(settings, 'profiles', 'GetItem', 'UpdateItem'),
-    // A report of what was left out reads its list.
-    data.transferObjects(settings, 'GetObject', 'PutObject'),
-    data.listTransferObjects(settings),
-    data.putEvents(settings),
-  ];
 }

@@ -26,7 +26,7 @@ ${SSM_CpuWeight:+CPUWeight=$SSM_CpuWeight}
 ${SSM_IoWeight:+IOWeight=$SSM_IoWeight}
 END
     # The agent kills a command's process group at its timeout, hence a unit of its own.
-    systemd-run --quiet --unit="$unit" --collect "$@" "$bin" "$role" --command "$command" --ready "$ready" \
+    start_unit --unit="$unit" "$@" "$bin" "$role" --command "$command" --ready "$ready" \
       ${machine:+--machine "$machine"} >&2 9>&-
   fi
   release

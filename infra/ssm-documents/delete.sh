@@ -1,4 +1,4 @@
 # shellcheck shell=sh
 need_systemd
 install_daemon
-run_daemon delete
+start_answering delete 840

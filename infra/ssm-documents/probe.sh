@@ -1,3 +1,4 @@
 # shellcheck shell=sh
+need_systemd
 install_daemon
-run_daemon probe
+start_answering probe 150

@@ -1,4 +1,4 @@
 # shellcheck shell=sh
 need_systemd
 install_daemon
-run_daemon scan
+start_answering scan 840

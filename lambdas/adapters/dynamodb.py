@@ -1,6 +1,6 @@
 """One DynamoDB table: items in, items out; a lost condition is an answer, not an error."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
@@ -81,6 +81,20 @@ class Table:
         for page in self._client.get_paginator("query").paginate(**options):
             yield from map(decode_item, page["Items"])
 
+    def query_first(self, condition: str, indexes: Sequence[str], **values: object) -> list[dict[str, Any]]:
+        """Query by the first of `indexes` that can be read.
+
+        A deployment that adds an index replaces functions before the index is built. Until then DynamoDB refuses the
+        query, and one of the indexes after it has the same items.
+        """
+        for index in indexes[:-1]:
+            try:
+                return list(self.query(condition, index=index, names=None, **values))
+            except ClientError as error:
+                if not _is_not_built(error):
+                    raise
+        return list(self.query(condition, index=indexes[-1], names=None, **values))
+
     def get_batch(self, keys: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         """Consistent reads of up to 100 different encoded keys: the items that exist, and the keys that are left to
         be asked for again.
@@ -123,3 +137,10 @@ class Table:
         if found is not None:
             found.update(answer)
         return True
+
+
+def _is_not_built(error: ClientError) -> bool:
+    """Return whether an index is not there, or not built yet; the code says only that the query is not valid."""
+    said = error.response["Error"]
+    words = ("does not have the specified index", "backfilling global secondary index")
+    return said["Code"] == "ValidationException" and any(one in said.get("Message", "") for one in words)

@@ -7,9 +7,10 @@ from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.records import ProbeResult
 from lambdas.core.chunks.events import RelayLost, TransferDelivered, TransferFailed, outcome_of
 from lambdas.core.chunks.progress import Progress, Side
+from lambdas.core.ends.answers import Answer, record_name
 from lambdas.core.transfer import Membership
 
-_RECORDS = ("membership", "key#", "progress#", "probe#", "outcome#", "lost#", "fence")
+_RECORDS = ("membership", "key#", "progress#", "probe#", "outcome#", "lost#", "answer#", "fence")
 # Ends may write an attribute `document`, and none of these names: what they follow is nothing that they may say.
 _MEMBERSHIP = "membership"
 _FENCED = "fenced"
@@ -43,17 +44,23 @@ class DynamoAgentRecords:
     def progress(self, shared: str, side: Side) -> Progress | None:
         """See AgentRecords."""
         item = self._table.get(transferId=shared, record=f"progress#{side}")
-        return Progress.model_validate_json(item["document"], by_alias=True) if item else None
+        return Progress.told(item.get("document")) if item else None
 
     def route_key(self, shared: str) -> str | None:
         """See AgentRecords."""
         item = self._table.get(transferId=shared, record="key#sender")
-        return str(item["routePublicKey"]) if item else None
+        key = item.get("routePublicKey") if item else None
+        return key if isinstance(key, str) else None
 
     def outcome(self, shared: str, side: Side) -> TransferDelivered | TransferFailed | None:
         """See AgentRecords."""
         item = self._table.get(transferId=shared, record=f"outcome#{side}")
         return outcome_of(item.get("document"), _transfer_id(shared), side) if item else None
+
+    def answer(self, shared: str, answer_id: str) -> Answer | None:
+        """See AgentRecords."""
+        item = self._table.get(transferId=shared, record=record_name(answer_id))
+        return Answer.told(item.get("document")) if item else None
 
     def lost_relays(self, shared: str) -> list[RelayLost]:
         """See AgentRecords."""
@@ -73,7 +80,8 @@ class DynamoAgentRecords:
     def probe_results(self, shared: str) -> list[ProbeResult]:
         """See AgentRecords."""
         prefix = "probe#"
-        return [ProbeResult.from_item(item["record"].removeprefix(prefix), item) for item in self._of(shared, prefix)]
+        told = (ProbeResult.told(item["record"].removeprefix(prefix), item) for item in self._of(shared, prefix))
+        return [result for result in told if result is not None]
 
     def _of(self, shared: str, prefix: str) -> Iterator[dict[str, Any]]:
         """The records of a transfer whose names begin with `prefix`."""

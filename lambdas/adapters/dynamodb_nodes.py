@@ -8,7 +8,8 @@ from lambdas.core.fleet.node_life import Change
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.record_format import with_stage
 
-INSTANCE_INDEX = "by-instance"
+# The second one is of the release before; it is read until the first one is built.
+INSTANCE_INDEXES = ("of-instance", "by-instance")
 
 
 def _node(item: Mapping[str, Any]) -> Node:
@@ -36,7 +37,7 @@ class DynamoNodeStore:
 
     def by_instance(self, instance_id: str) -> list[Node]:
         """See NodeStore."""
-        found = self._table.query("instanceId = :id", index=INSTANCE_INDEX, id=instance_id)
+        found = self._table.query_first("instanceId = :id", INSTANCE_INDEXES, id=instance_id)
         items = (self._table.get(transferId=item["transferId"], nodeId=item["nodeId"]) for item in found)
         return [_node(item) for item in items if item]
 

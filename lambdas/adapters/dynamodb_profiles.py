@@ -15,7 +15,7 @@ from lambdas.adapters.ports import Clock
 from lambdas.adapters.throttling import is_throttle
 from lambdas.core.documents import Count, Document
 from lambdas.core.errors import Throttled, WriteConflict
-from lambdas.core.estimate.history import History
+from lambdas.core.estimate.history import Event, History
 from lambdas.core.estimate.profile import Metric, Profile
 
 _ATTEMPTS = 8
@@ -33,6 +33,8 @@ class HistoryItem(Document):
     samples: Count
     at_seconds: float
     longest_seconds: float = 0.0
+    weight: float | None = None
+    measurements: Count | None = None
 
 
 class ProfileItem(Document):
@@ -95,7 +97,7 @@ class DynamoProfileStore:
         subject: str,
         region_pair: str,
         metric: Metric,
-        sample: float,
+        sample: float | Event,
         at_seconds: float,
         lasted_seconds: float = 0.0,
     ) -> None:

@@ -1,5 +1,6 @@
-"""Records `transfer` and the locks on destination paths, in the transfers table."""
+"""Records `transfer`, the locks on destination paths and what is known of mirrors, in the transfers table."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -11,8 +12,10 @@ from lambdas.core.intake.destination_lock import Busy, Holding, Way
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_life import Beginning, Change, Comparison, Condition
 from lambdas.core.transfer_record import TransferRecord
+from lambdas.core.whereabouts import SourcePath
 
-ACTIVE_INDEX = "active"
+# The second one is of the release before; it is read until the first one is built.
+ACTIVE_INDEXES = ("running", "active")
 _RECORD = {"record": "transfer"}
 _LOCK_ATTEMPTS = 8
 
@@ -40,10 +43,13 @@ class DynamoTransferStore:
         item = self._item(transfer_id)
         return TransferRecord.parse(item) if item else None
 
+    def active_ids(self) -> list[str]:
+        """See TransferStore."""
+        return [item["transferId"] for item in self._table.query_first("active = :yes", ACTIVE_INDEXES, yes="yes")]
+
     def active(self) -> list[TransferRecord]:
         """See TransferStore; each is read again, since the index is eventually consistent."""
-        found = list(self._table.query("active = :yes", index=ACTIVE_INDEX, yes="yes"))
-        items = [self._item(item["transferId"]) for item in found]
+        items = [self._item(transfer_id) for transfer_id in self.active_ids()]
         return [TransferRecord.parse(item) for item in items if item and "active" in item]
 
     def change(self, transfer: AcceptedTransfer, change: Change) -> TransferRecord | None:
@@ -140,6 +146,23 @@ class DynamoPathLocks:
         if version == 0:
             return self._table.put(item, "attribute_not_exists(transferId)")
         return self._table.put(item, "version = :version", version=version)
+
+
+class DynamoMirrors:
+    """Mirrors over DynamoDB: one item for each, which stays."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def source_paths(self, key: str) -> list[SourcePath]:
+        """See Mirrors."""
+        item = self._table.get(transferId=f"mirror#{key}", record="sources") or {}
+        return [SourcePath.from_document(path) for path in item.get("sourcePaths", [])]
+
+    def note(self, key: str, paths: Sequence[SourcePath]) -> None:
+        """See Mirrors."""
+        found = [path.to_document() for path in paths]
+        self._table.put({"transferId": f"mirror#{key}", "record": "sources", "sourcePaths": found})
 
 
 def _holding(path: str, port: int, ways: list[dict[str, list[str]]] | None = None) -> Holding:

@@ -9,6 +9,7 @@ from botocore.exceptions import ConnectionError as NotConnectedError
 
 from lambdas.adapters.records import Instance, LaunchError, LaunchRequest
 from lambdas.core.architecture import architecture_of
+from lambdas.core.ends.consent import END_TAG, LENT_TAG
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 TRANSFER_TAG = "cpt:transfer"
 ROLE_TAG = "cpt:role"
 DEPLOYMENT_TAG = "cpt:deployment"
-# An owner puts it on a machine that relays may use; nothing with it alone can be terminated.
-LENT_TAG = "cpt:lent-to"
 _ALIVE = ["pending", "running", "stopping", "stopped"]
 # TerminateInstances takes 1 000 ids, a filter 200 values; one page of 100 keeps every call far below.
 _PAGE = 100
@@ -78,6 +77,7 @@ class Ec2Compute:
         if request.public_address:
             interface["AssociatePublicIpAddress"] = True
         tags = [
+            *({"Key": key, "Value": value} for key, value in request.tags.items()),
             {"Key": DEPLOYMENT_TAG, "Value": self._deployment},
             {"Key": TRANSFER_TAG, "Value": request.transfer_id},
             {"Key": ROLE_TAG, "Value": request.role},
@@ -145,6 +145,7 @@ def _instance(item: Any) -> Instance:
         transfer_id=tags.get(TRANSFER_TAG),
         spot=item.get("InstanceLifecycle") == "spot",
         lent_to=tags.get(LENT_TAG),
+        end_of=tags.get(END_TAG),
         group_ids=frozenset(group["GroupId"] for group in item.get("SecurityGroups", [])),
         state_reason=(item.get("StateReason") or {}).get("Message"),
     )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from lambdas.core.documents import SCHEMA_VERSION
 from lambdas.core.errors import Throttled
+from lambdas.core.visible import visible_values
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient
@@ -21,7 +22,7 @@ class EventBus:
 
     def put(self, kind: str, detail: dict[str, Any]) -> None:
         """See Events."""
-        body = json.dumps({"schemaVersion": SCHEMA_VERSION, "type": kind, **detail})
+        body = json.dumps({"schemaVersion": SCHEMA_VERSION, "type": kind, **visible_values(detail)})
         entry = {"Source": SOURCE, "DetailType": kind, "Detail": body, "EventBusName": self._bus}
         answer = self._client.put_events(Entries=[entry])  # type: ignore[list-item]
         if answer["FailedEntryCount"]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from lambdas.adapters.records import (
+    LEAST_DELIVERY_SECONDS,
     CommandResult,
     ControlToken,
     DocumentName,
@@ -15,7 +16,9 @@ from lambdas.core.chunks.chunk import Chunk
 from lambdas.core.chunks.chunk_life import Change
 from lambdas.core.chunks.events import RelayLost, TransferDelivered, TransferFailed
 from lambdas.core.chunks.progress import Progress, Side
+from lambdas.core.ends.answers import Answer
 from lambdas.core.ends.commands import USUAL, Command, Share
+from lambdas.core.estimate.history import Event
 from lambdas.core.estimate.profile import Metric, Profile
 from lambdas.core.fleet.firewall import Rule
 from lambdas.core.fleet.launch_plan import Subnet
@@ -26,6 +29,7 @@ from lambdas.core.metrics import MetricName
 from lambdas.core.transfer import AcceptedTransfer, Membership, TransferPlan
 from lambdas.core.transfer_life import Change as TransferChange
 from lambdas.core.transfer_record import TransferRecord
+from lambdas.core.whereabouts import SourcePath
 
 
 class TransferStore(Protocol):
@@ -40,8 +44,11 @@ class TransferStore(Protocol):
     def get(self, transfer_id: str) -> TransferRecord | None:
         """Consistent read."""
 
+    def active_ids(self) -> list[str]:
+        """Ids of transfers that are not reported yet, by an index: one may be missing, or be over, for a moment."""
+
     def active(self) -> list[TransferRecord]:
-        """Transfers that are not reported yet."""
+        """Transfers that are not reported yet; one may be missing for a moment."""
 
     def change(self, transfer: AcceptedTransfer, change: TransferChange) -> TransferRecord | None:
         """One arrow of the transfer's life, made by its execution; None, and no change, where it may not be made."""
@@ -57,6 +64,23 @@ class PathLocks(Protocol):
         """Give it back; nothing happens where it is not held."""
 
 
+class Mirrors(Protocol):
+    """What is known of mirrors whatever their runs are called, by a key of their ends and paths."""
+
+    def source_paths(self, key: str) -> list[SourcePath]:
+        """Where the source was when the last one was made; none before the first."""
+
+    def note(self, key: str, paths: Sequence[SourcePath]) -> None:
+        """This one is the last."""
+
+
+class LaunchTurns(Protocol):
+    """Turns of all transfers at RunInstances, by region."""
+
+    def take(self, region: str, now: float) -> float:
+        """When this call may be made, Unix seconds; no other call gets the same turn."""
+
+
 class AgentRecords(Protocol):
     """Membership and fence, which the ends follow, and what they write; `shared` is that of AcceptedTransfer."""
 
@@ -67,16 +91,19 @@ class AgentRecords(Protocol):
         """Write version n over n-1 (version 1 over none or itself); False when another was faster."""
 
     def progress(self, shared: str, side: Side) -> Progress | None:
-        """The latest report of one end."""
+        """The latest report of one end; None also where what it wrote is none: such an end is silent."""
 
     def route_key(self, shared: str) -> str | None:
-        """The sender's public key that signs routes, once it has published it."""
+        """The sender's public key that signs routes, once it has published one that can be read."""
 
     def probe_results(self, shared: str) -> list[ProbeResult]:
-        """Return all pre-test results so far."""
+        """Return all pre-test results so far that can be read."""
 
     def outcome(self, shared: str, side: Side) -> TransferDelivered | TransferFailed | None:
         """Return how one end ended; None where it has not, or where its record is no outcome of that side."""
+
+    def answer(self, shared: str, answer_id: str) -> Answer | None:
+        """How a command ended that an end has run; None before that, or where its record is no answer."""
 
     def lost_relays(self, shared: str) -> list[RelayLost]:
         """Return what the sender says of relays at which its lanes broke."""
@@ -137,11 +164,13 @@ class ProfileStore(Protocol):
         subject: str,
         region_pair: str,
         metric: Metric,
-        sample: float,
+        sample: float | Event,
         at_seconds: float,
         lasted_seconds: float = 0.0,
     ) -> None:
-        """Refine a metric by a sample; raises WriteConflict when others keep writing, ValueError for a bad sample."""
+        """Refine a metric by a sample, whose own time counts where it is an `Event`; raises WriteConflict when others
+        keep writing, ValueError for a bad sample.
+        """
 
 
 class TokenStore(Protocol):
@@ -224,10 +253,16 @@ class Commands(Protocol):
         transfer_id: str,
         command: Command | None,
         share: Share = USUAL,
+        seconds: float = LEAST_DELIVERY_SECONDS,
+        answer: str | None = None,
     ) -> str:
         """Start a document on up to 50 machines, each of which gives its daemon a `share`; the command's id.
 
-        Raises NotManagedError where SSM does not know one of them: then it is started nowhere.
+        An agent that has no worker free for `seconds` (30 to 600 count) does not start it any more. `answer`: the place
+        of the record that the documents scan, delete and probe write when what they have started has ended.
+
+        Raises NotManagedError where SSM does not know one of the machines, and OlderDocumentError where the document
+        knows of no answers: then it is started nowhere.
         """
 
     def ended(self, command_id: str) -> dict[str, CommandResult]:
@@ -235,6 +270,12 @@ class Commands(Protocol):
 
     def result(self, command_id: str, instance_id: str) -> CommandResult | None:
         """None while it runs, or where SSM is too busy to say."""
+
+    def started(self, command_id: str, instance_id: str) -> bool:
+        """Return whether the agent has begun with it, as far as SSM says."""
+
+    def cancel(self, command_id: str, instance_id: str) -> None:
+        """Keep a command that waits from being started; one that runs may go on, and one that has ended is fine."""
 
 
 class Objects(Protocol):
@@ -252,8 +293,8 @@ class Objects(Protocol):
     def keys(self, prefix: str) -> list[str]:
         """Keys under a prefix, in order."""
 
-    def delete(self, keys: Iterable[str]) -> None:
-        """Remove objects; absent ones are fine."""
+    def delete(self, keys: Iterable[str]) -> int:
+        """Remove objects; absent ones are fine. How many are gone; raises Throttled where S3 left some for later."""
 
 
 class Events(Protocol):
@@ -297,6 +338,9 @@ class Executions(Protocol):
 
     def status(self, execution_arn: str) -> str | None:
         """RUNNING, SUCCEEDED, FAILED, …; None when it is unknown."""
+
+    def why(self, execution_arn: str) -> tuple[str, str]:
+        """Error and cause with which it ended; empty where it has none, or Step Functions does not know it."""
 
 
 class Clock(Protocol):

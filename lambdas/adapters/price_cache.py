@@ -27,7 +27,7 @@ class CachedPrice(Document):
 
 
 class CachedPrices(Document):
-    """The object."""
+    """Content of the object in the control bucket that keeps prices between executions."""
 
     schema_version: Literal[1] = 1
     prices: list[CachedPrice]

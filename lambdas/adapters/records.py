@@ -1,12 +1,15 @@
 """Values that cross the ports and are no contract: tokens, instances, launches, command results."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from lambdas.core.transfer import EndMachine
 
-DocumentName = Literal["scan", "delete", "receive", "send", "relay", "probe", "stop"]
+# SSM's least: how long a command may wait for a worker of its machine's agent.
+LEAST_DELIVERY_SECONDS = 30
+
+DocumentName = Literal["scan", "delete", "receive", "send", "relay", "probe", "log", "stop"]
 
 
 @dataclass(frozen=True)
@@ -22,16 +25,17 @@ class ProbeResult:
     """Of each hop between relays, in order; those after one that failed are absent."""
 
     @classmethod
-    def from_item(cls, path_id: str, item: Mapping[str, Any]) -> "ProbeResult":
-        """From the record's attributes (contract `probe-result`)."""
-        return cls(
-            path_id=path_id,
-            generation=item["generation"],
-            inter_region=item.get("interRegionMBps", 0.0),
-            intra_region=item.get("intraRegionMBps", 0.0),
-            error=item.get("error"),
-            hops=tuple(item.get("hopsMBps", ())),
-        )
+    def told(cls, path_id: str, item: Mapping[str, Any]) -> "ProbeResult | None":
+        """From the record's attributes (contract `probe-result`); None where an end wrote something else there."""
+        generation, hops, error = item.get("generation"), item.get("hopsMBps", []), item.get("error")
+        rates = [item.get("interRegionMBps", 0.0), item.get("intraRegionMBps", 0.0)]
+        numbers = [generation, *rates, *(hops if isinstance(hops, list) else [None])]
+        if not all(isinstance(number, int | float) and not isinstance(number, bool) for number in numbers):
+            return None
+        if error is not None and not isinstance(error, str):
+            return None
+        inter_region, intra_region = rates
+        return cls(path_id, int(item["generation"]), inter_region, intra_region, error, tuple(hops))
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,11 @@ class ControlToken:
 
 @dataclass(frozen=True)
 class Instance:
-    """An EC2 instance; `transfer_id` is a relay's tag, `lent_to` names the deployment that may use it as one."""
+    """An EC2 instance.
+
+    `transfer_id` is a relay's tag. `lent_to` names the deployment that may use the machine as one, and `end_of` that
+    which may use it as an end.
+    """
 
     instance_id: str
     state: str
@@ -58,6 +66,7 @@ class Instance:
     transfer_id: str | None = None
     spot: bool = False
     lent_to: str | None = None
+    end_of: str | None = None
     group_ids: frozenset[str] = frozenset()
     state_reason: str | None = None
 
@@ -94,6 +103,8 @@ class LaunchRequest:
     public_address: bool
     spot: bool
     client_token: str
+    tags: Mapping[str, str] = field(default_factory=dict)
+    """Of instances and disks, beside ours; a key of ours is none of these."""
 
 
 class LaunchError(Exception):
@@ -107,16 +118,21 @@ class LaunchError(Exception):
 
 @dataclass(frozen=True)
 class CommandResult:
-    """A finished SSM command."""
+    """A finished SSM command; one that was never `started` ran nowhere, and may be sent again."""
 
     succeeded: bool
     status: str
     output: str
     error: str
+    started: bool = True
 
     def tail(self, characters: int = 800) -> str:
         """The end of what it printed, errors last."""
         return "\n".join(part.strip() for part in (self.output, self.error) if part.strip())[-characters:]
+
+
+class OlderDocumentError(Exception):
+    """A region's documents do not know a parameter: its stack is deployed after the functions."""
 
 
 class NotManagedError(Exception):

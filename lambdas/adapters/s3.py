@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from lambdas.adapters.throttling import is_absent
+from lambdas.adapters.throttling import is_absent, is_throttled
+from lambdas.core.errors import Throttled
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -49,9 +50,14 @@ class S3Objects:
         pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=prefix)
         return sorted(item["Key"] for page in pages for item in page.get("Contents", []))
 
-    def delete(self, keys: Iterable[str]) -> None:
-        """See Objects."""
-        wanted = list(keys)
+    def delete(self, keys: Iterable[str]) -> int:
+        """See Objects; an answer of 200 may say of single keys that they are still there."""
+        wanted, left = list(keys), list[str]()
         for start in range(0, len(wanted), _PAGE):
             objects = [{"Key": key} for key in wanted[start : start + _PAGE]]
-            self._client.delete_objects(Bucket=self._bucket, Delete={"Objects": objects, "Quiet": True})  # type: ignore[typeddict-item]
+            request: Any = {"Objects": objects, "Quiet": True}
+            answer = self._client.delete_objects(Bucket=self._bucket, Delete=request)
+            left += [error.get("Code", "") for error in answer.get("Errors", [])]
+        if any(is_throttled(code) for code in left):
+            raise Throttled(f"S3 left {len(left)} objects of {len(wanted)}, and asks to come later")
+        return len(wanted) - len(left)

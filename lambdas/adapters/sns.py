@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from lambdas.core.visible import visible
+
 if TYPE_CHECKING:
     from mypy_boto3_sns import SNSClient
 
@@ -15,4 +17,4 @@ class SnsNotifications:
 
     def send(self, subject: str, text: str) -> None:
         """See Notifications."""
-        self._client.publish(TopicArn=self._topic, Subject=subject, Message=text)
+        self._client.publish(TopicArn=self._topic, Subject=visible(subject), Message=visible(text))

@@ -8,6 +8,7 @@ from botocore.exceptions import ClientError
 
 if TYPE_CHECKING:
     from mypy_boto3_stepfunctions import SFNClient
+    from mypy_boto3_stepfunctions.type_defs import DescribeExecutionOutputTypeDef
 
 _OVER = frozenset({"TaskTimedOut", "TaskDoesNotExist", "InvalidToken"})
 MAX_CAUSE = 32_768
@@ -50,8 +51,17 @@ class StepFunctions:
 
     def status(self, execution_arn: str) -> str | None:
         """See Executions."""
+        found = self._describe(execution_arn)
+        return found["status"] if found else None
+
+    def why(self, execution_arn: str) -> tuple[str, str]:
+        """See Executions."""
+        found = self._describe(execution_arn)
+        return (found.get("error") or "", found.get("cause") or "") if found else ("", "")
+
+    def _describe(self, execution_arn: str) -> "DescribeExecutionOutputTypeDef | None":
         try:
-            return self._client.describe_execution(executionArn=execution_arn)["status"]
+            return self._client.describe_execution(executionArn=execution_arn)
         except ClientError as error:
             if error.response["Error"]["Code"] == "ExecutionDoesNotExist":
                 return None

@@ -6,16 +6,27 @@ from lambdas.core.errors import RetryLater
 
 _THROTTLED = frozenset(
     {
+        "BandwidthLimitExceeded",
+        "EC2ThrottledException",
+        "PriorRequestNotComplete",
         "ProvisionedThroughputExceededException",
         "RateExceeded",
         "RequestLimitExceeded",
+        "RequestThrottled",
+        "RequestThrottledException",
         "SlowDown",
+        "ThrottledException",
         "Throttling",
         "ThrottlingException",
         "TooManyRequestsException",
     }
 )
 _DENIED = frozenset({"AccessDenied", "AccessDeniedException", "UnauthorizedOperation"})
+
+
+def is_throttled(code: str) -> bool:
+    """Return whether this is one of the codes that say so."""
+    return code in _THROTTLED
 
 
 def is_throttle(error: Exception) -> bool:

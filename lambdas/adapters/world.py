@@ -12,13 +12,14 @@ from lambdas.adapters.dynamodb_chunks import DynamoChunkStore
 from lambdas.adapters.dynamodb_nodes import DynamoNodeStore
 from lambdas.adapters.dynamodb_profiles import DynamoProfileStore
 from lambdas.adapters.dynamodb_tokens import DynamoTokenStore
-from lambdas.adapters.dynamodb_transfers import DynamoPathLocks, DynamoTransferStore
+from lambdas.adapters.dynamodb_transfers import DynamoMirrors, DynamoPathLocks, DynamoTransferStore
+from lambdas.adapters.dynamodb_turns import DynamoLaunchTurns
 from lambdas.adapters.ec2 import Ec2Compute
 from lambdas.adapters.events import EventBus
 from lambdas.adapters.instance_types import Ec2InstanceTypes
 from lambdas.adapters.metrics import EmfMetrics
 from lambdas.adapters.price_cache import S3PriceCache
-from lambdas.adapters.pricing import AwsPriceList
+from lambdas.adapters.pricing import AwsPriceList, NoPriceList
 from lambdas.adapters.quotas import ServiceQuotas
 from lambdas.adapters.s3 import S3Objects
 from lambdas.adapters.security_groups import Ec2SecurityGroups
@@ -29,6 +30,7 @@ from lambdas.adapters.stepfunctions import StepFunctions
 from lambdas.adapters.subnets import Ec2Subnets
 from lambdas.core.ends.commands import Control, shared_prefix, transfer_prefix
 from lambdas.core.request import TransferRequest
+from lambdas.core.tariff.price_list import has_price_list
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.runtime import clients
 from lambdas.runtime.env import Environment, environment
@@ -36,11 +38,16 @@ from lambdas.runtime.env import Environment, environment
 
 @dataclass(frozen=True)
 class World:
-    """Adapters; those that are called with a region are of that region."""
+    """Adapters; those that are called with a region are of that region.
+
+    `brief_commands` are for what can be done without: each call is made once, and given up after 4 s.
+    """
 
     env: Environment
     transfers: ports.TransferStore
     locks: ports.PathLocks
+    mirrors: ports.Mirrors
+    turns: ports.LaunchTurns
     agents: ports.AgentRecords
     chunks: ports.ChunkStore
     nodes: ports.NodeStore
@@ -48,6 +55,7 @@ class World:
     tokens: ports.TokenStore
     compute: Callable[[str], ports.Compute]
     commands: Callable[[str], ports.Commands]
+    brief_commands: Callable[[str], ports.Commands]
     groups: Callable[[str], ports.SecurityGroups]
     subnets: Callable[[str], ports.Subnets]
     objects: ports.Objects
@@ -78,10 +86,6 @@ class World:
         """Return how long each hop is measured: what the request says, or the deployment."""
         return float(request.pre_test_seconds or self.env.pre_test_seconds)
 
-    def pair_test_seconds(self, request: TransferRequest) -> float:
-        """Return how long the pre-test of a pair takes: its two hops are measured one after the other."""
-        return 2 * self.pre_test_seconds(request)
-
     def key(self, transfer_id: str, name: str) -> str:
         """S3 key of an object that the control plane alone reads and writes."""
         return f"{transfer_prefix(transfer_id)}{name}"
@@ -92,22 +96,22 @@ class World:
 
 
 @cache
-def world() -> World:
-    """The world of this Lambda; AWS clients are made when first used."""
+def world(*, hurried: bool = False) -> World:
+    """The world of this Lambda; AWS clients are made when first used. `hurried`: they give up after seconds."""
     env = environment()
     home = env.home_region
     clock = SystemClock()
 
     def table(name: str) -> Table:
-        return Table(clients.dynamodb(home), name)
+        return Table(clients.dynamodb(home, hurried=hurried), name)
 
     @cache
     def compute(region: str) -> ports.Compute:
-        return Ec2Compute(clients.ec2(region), env.deployment, clients.ec2_launching(region))
+        return Ec2Compute(clients.ec2(region, hurried=hurried), env.deployment, clients.ec2_launching(region))
 
     @cache
     def commands(region: str) -> ports.Commands:
-        return SsmCommands(clients.ssm(region), env.deployment)
+        return SsmCommands(clients.ssm(region, hurried=hurried), env.deployment)
 
     @cache
     def groups(region: str) -> ports.SecurityGroups:
@@ -117,6 +121,8 @@ def world() -> World:
         env=env,
         transfers=DynamoTransferStore(table(env.transfers_table)),
         locks=DynamoPathLocks(table(env.transfers_table)),
+        mirrors=DynamoMirrors(table(env.transfers_table)),
+        turns=DynamoLaunchTurns(table(env.transfers_table)),
         agents=DynamoAgentRecords(table(env.transfers_table)),
         chunks=DynamoChunkStore(table(env.chunks_table), clock),
         nodes=DynamoNodeStore(table(env.nodes_table)),
@@ -124,15 +130,16 @@ def world() -> World:
         tokens=DynamoTokenStore(table(env.control_tokens_table)),
         compute=compute,
         commands=commands,
+        brief_commands=lambda region: SsmCommands(clients.ssm_briefly(region), env.deployment),
         groups=groups,
         subnets=lambda region: Ec2Subnets(clients.ec2(region), env.deployment, env.subnet_ids.get(region, ())),
         objects=S3Objects(clients.s3(home), env.control_bucket),
-        events=EventBus(clients.events(home), env.event_bus),
+        events=EventBus(clients.events(home, hurried=hurried), env.event_bus),
         notifications=SnsNotifications(clients.sns(home), env.approval_topic),
         metrics=EmfMetrics(),
-        executions=StepFunctions(clients.stepfunctions(home), env.state_machine),
+        executions=StepFunctions(clients.stepfunctions(home, hurried=hurried), env.state_machine),
         clock=clock,
-        price_list=AwsPriceList(clients.pricing(home)),
+        price_list=AwsPriceList(clients.pricing(home)) if has_price_list(home) else NoPriceList(),
         price_cache=S3PriceCache(clients.s3(home), env.control_bucket),
         spot_market=lambda region: Ec2SpotMarket(clients.ec2(region), clients.iam(home)),
         instance_types=lambda region: Ec2InstanceTypes(clients.ec2(region)),

@@ -1,6 +1,7 @@
 """Extras: what a destination has and the source does not. How they are confirmed, and what became of them."""
 
 from typing import Annotated, Literal
+from urllib.parse import unquote
 
 from pydantic import Field
 
@@ -55,6 +56,26 @@ NO_EXTRAS = Extras(
 )
 
 
+class Mostly(Document):
+    """A source path of whose mirror more than half would go, or that has nothing (`empty`).
+
+    `path`: its name at the top, percent-encoded, or empty.
+    """
+
+    path: str
+    entries: Annotated[int, Field(ge=1)]
+    of_entries: Annotated[int, Field(ge=1)]
+    bytes: Count
+    of_bytes: Count
+    empty: bool | None = None
+
+    def words(self, destination: str) -> str:
+        """For people, e.g. `900 of 901 entries of /copy/media`."""
+        where = f"{destination.rstrip('/')}/{unquote(self.path, errors='backslashreplace')}".rstrip("/") or "/"
+        lost = f"{self.entries:,} of {self.of_entries:,} entries ({self.bytes:,} of {self.of_bytes:,} bytes) of {where}"
+        return f"{lost}, of which the source has no file at all" if self.empty else lost
+
+
 class ExtrasSurvey(Extras):
     """Output of `cpt-relay scan` about the extras, which it lists in `parts` objects; `directory`: device and inode."""
 
@@ -63,6 +84,9 @@ class ExtrasSurvey(Extras):
     daemon_version: str
     parts: Count
     directory: Annotated[str, Field(pattern=r"^[0-9]+:[0-9]+$")]
+    in_the_way: Annotated[int, Field(ge=1)] | None = None
+    """Of all of these, how many go before what the source has in their place comes."""
+    mostly: list[Mostly] | None = None
 
 
 class WouldDelete(Extras):
@@ -127,7 +151,7 @@ class RemainingEntry(Document):
     message: str | None = None
 
     def words(self) -> str:
-        """For people."""
+        """Return path, reason and message on one line, for terminal and mail."""
         return f"{self.path} ({self.reason}{f': {self.message}' if self.message else ''})"
 
 

@@ -11,11 +11,13 @@ SCHEMA_VERSION: Literal[1] = 1
 
 TRANSFER_ID = r"^[A-Za-z0-9][A-Za-z0-9_-]{0,79}$"
 INSTANCE_ID = r"^i-[0-9a-f]{8,17}$"
-REGION = r"^[a-z]{2}(-[a-z]+)+-[0-9]$"
+REGION = r"^[a-z]{2,4}(-[a-z]+)+-[0-9]$"
 INSTANCE_TYPE = r"^[a-z0-9-]+\.[a-z0-9-]+$"
 ABSOLUTE_PATH = r"^/[^\x00]*$"
 # Opaque: whoever made it knows what it means. Safe in keys, names of files and tags.
 NAME = r"^[a-z0-9]+(-[a-z0-9]+)*$"
+# Of a gitignore, as a file would have it on one line.
+RULE = r"^[^\x00\r\n]*$"
 # Its name, or its number.
 USER = r"^([A-Za-z_][A-Za-z0-9_.-]{0,31}|0|[1-9][0-9]{0,9})$"
 

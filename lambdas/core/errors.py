@@ -26,11 +26,11 @@ class AskPerson(FailTransfer):
 
 
 class InvalidRequest(AskPerson):
-    """One line per problem: field, value, what would be right."""
+    """One line per problem: field, value, what would be right; `then` says below them how to start again."""
 
-    def __init__(self, problems: list[str] | str) -> None:
+    def __init__(self, problems: list[str] | str, then: str | None = None) -> None:
         self.problems = [problems] if isinstance(problems, str) else list(problems)
-        super().__init__("\n".join(self.problems))
+        super().__init__("\n".join([*self.problems, *([then] if then else [])]))
 
 
 class DestinationBusy(AskPerson): ...
@@ -43,6 +43,9 @@ class SurveyProblem(AskPerson): ...
 
 
 class DestinationTooSmall(AskPerson): ...
+
+
+class EmptySource(AskPerson): ...
 
 
 class DeletionRefused(AskPerson): ...
@@ -145,6 +148,9 @@ class PlanGoesOn(RetryLater): ...
 
 
 class WriteConflict(RetryLater): ...
+
+
+class AgentBusy(RetryLater): ...
 
 
 class DeletionInterrupted(RetryLater): ...

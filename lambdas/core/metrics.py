@@ -8,6 +8,7 @@ from typing import Final, Literal
 
 Unit = Literal["Count", "Bytes", "Seconds", "Megabytes/Second", "None"]
 MetricName = Literal[
+    "EndsUnwatched",
     "TransfersActive",
     "TransfersStarted",
     "TransfersSucceeded",
@@ -26,6 +27,7 @@ MetricName = Literal[
 ]
 
 UNITS: Final[Mapping[MetricName, Unit]] = {
+    "EndsUnwatched": "Count",  # each minute, last: transfers with ends that the watch could not look at
     "TransfersActive": "Count",  # each minute: those whose report is not written yet
     "TransfersStarted": "Count",
     "TransfersSucceeded": "Count",

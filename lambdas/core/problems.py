@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from lambdas.core.bandwidth import TIME_OF_DAY, TIME_ZONE
 from lambdas.core.deletion import CONFIRMATION
-from lambdas.core.documents import ABSOLUTE_PATH, INSTANCE_ID, INSTANCE_TYPE, REGION, TRANSFER_ID, USER
+from lambdas.core.documents import ABSOLUTE_PATH, INSTANCE_ID, INSTANCE_TYPE, REGION, RULE, TRANSFER_ID, USER
 
 _RIGHT = {
     "missing": "is missing; it is required",
@@ -23,9 +23,31 @@ PATTERNS = {
     TIME_OF_DAY: "write a time of day, e.g. 08:00",
     TIME_ZONE: "write the IANA name of a time zone, e.g. UTC or Europe/Berlin",
     CONFIRMATION: 'write the digest that a dry run reports, 64 hexadecimal digits, or "without-dry-run"',
+    RULE: "write each rule as an item of its own, without a line break",
     USER: "write the name or the number of a user of that machine, e.g. backup or 1000",
 }
-_MESSAGES = {"model_type": "write a JSON object", "model_attributes_type": "write a JSON object"}
+_MESSAGES = {
+    "model_type": "write a JSON object",
+    "model_attributes_type": "write a JSON object",
+    "dict_type": "write a JSON object",
+    "list_type": 'write a list in brackets, e.g. ["/data"]',
+    "string_type": "write text in quotes",
+    "string_unicode": "write text in UTF-8: half of a surrogate pair is no character",
+    "bool_type": "write true or false, without quotes",
+    "int_type": "write a whole number, without quotes",
+    "float_type": "write a number, without quotes",
+    "finite_number": "write a number that is finite",
+    "literal_error": "write {expected}",
+    "too_short": "write {min_length} or more",
+    "too_long": "write {max_length} at most",
+    "string_too_short": "write {min_length} characters or more",
+    "string_too_long": "write {max_length} characters at most",
+    "greater_than": "write more than {gt}",
+    "greater_than_equal": "write {ge} or more",
+    "less_than": "write less than {lt}",
+    "less_than_equal": "write {le} or less",
+}
+"""Pydantic's kinds of problems, with what would be right: its own words say only what is wrong."""
 _UNION_BRANCHES = (
     "literal['auto']",
     "literal['none']",
@@ -50,7 +72,8 @@ def describe(error: ValidationError, right: Mapping[str, str] = {}) -> list[str]
             lines[field] = (f"{field}: {_RIGHT[problem['type']]}", [])
         else:
             head = f"{field}: {_value(problem.get('input'))} is not valid"
-            known = PATTERNS.get(str(problem.get("ctx", {}).get("pattern"))) or _MESSAGES.get(problem["type"])
+            context = problem.get("ctx", {})
+            known = PATTERNS.get(str(context.get("pattern"))) or _MESSAGES.get(problem["type"], "").format(**context)
             message = right.get(field) or known or _message(problem["msg"])
             lines.setdefault(field, (head, []))[1].append(message)
     return [head + (f"; {' or '.join(dict.fromkeys(why))}" if why else "") for head, why in lines.values()]

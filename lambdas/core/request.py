@@ -1,31 +1,32 @@
 """The request: its schema as models, its defaults, and the rules that a schema cannot say."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from re import fullmatch
+from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from lambdas.core import path_rules
+from lambdas.core import path_rules, replacing
 from lambdas.core.bandwidth import MOST_MBPS, LimitWish, Timetable
 from lambdas.core.deletion import MOST_DELETED, WITHOUT_DRY_RUN, Confirmation
 from lambdas.core.documents import (
     MAX_TRANSIT_REGIONS,
     Count,
     Document,
-    InstanceId,
-    InstanceType,
-    Integer,
-    Region,
     TransferId,
     whole,
 )
 from lambdas.core.end_kinds.machine import DestinationMachine, SourceMachine
 from lambdas.core.errors import InvalidRequest
+from lambdas.core.labels import Label, Tags
+from lambdas.core.nulls import without_nulls
 from lambdas.core.problems import describe
+from lambdas.core.quantities import Seconds, size_bytes
+from lambdas.core.relays_request import MAX_REQUEST_PAIRS, RelaysRequest
+from lambdas.core.replacing import Overwrite
 from lambdas.core.selection import Selection
 
-MAX_REQUEST_PAIRS = 64
 MAX_APPROVAL_SECONDS = 604_800
 # About a fifth of what an engineer's hour costs, and forty times what a pair of c6in.large does (docs/design/006).
 VALUE_OF_TIME_USD_PER_HOUR = 10.0
@@ -36,86 +37,22 @@ MAX_PRE_TEST_SECONDS = 60
 _RIGHT = {
     "$.relays.pairs": f'write "auto", 0 to {MAX_REQUEST_PAIRS}, or {{"source": 2, "destination": 3}}',
     "$.relays.through": f'write "none", "auto", or 1 to {MAX_TRANSIT_REGIONS} regions, e.g. ["us-east-1"]',
+    "$.chunkSizeMiB": "write MiB, a power of two from 1 to 1024, e.g. 64 or 64MiB",
     "$.bandwidthLimitMbps": f"write Mbit/s as a whole number from 1 to {MOST_MBPS}, or a timetable",
 }
 _NOT_BESIDE_SKIPS = "extras are removed only once everything has arrived"
 _NOT_BY_A_LIST = "the list is the source's, and the destination cannot tell what it leaves out"
 _NOT_A_MACHINE = "it would be the whole machine, its system included"
+MIB = 1 << 20
+CHUNK_SIZE = r"^((1|2|4|8|16|32|64|128|256|512|1024) ?MiB|1 ?GiB)$"
 ChunkSize = Literal[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 
 
-SideCount = Annotated[Integer, Field(ge=1, le=MAX_REQUEST_PAIRS)]
-
-
-class Sides(Document):
-    """Relays on each side: any of the source's feeds any of the destination's."""
-
-    source: SideCount
-    destination: SideCount
-
-
-Types = Annotated[list[InstanceType], Field(min_length=1, max_length=20)]
-
-
-class TypesBySide(Document):
-    """Allowed types of the relays on each side."""
-
-    source: Types
-    destination: Types
-
-
-def _form(value: object) -> str:
-    return "TypesBySide" if isinstance(value, (dict, TypesBySide)) else "Types"
-
-
-class RelaysRequest(Document):
-    """Which relays to use."""
-
-    pairs: Literal["auto"] | Annotated[Integer, Field(ge=0, le=MAX_REQUEST_PAIRS)] | Sides = "auto"
-    instance_types: (
-        Annotated[
-            Annotated[Types, Tag("Types")] | Annotated[TypesBySide, Tag("TypesBySide")],
-            Discriminator(_form),
-        ]
-        | None
-    ) = None
-    market: Literal["on-demand", "spot"] = "on-demand"
-    existing: list[InstanceId] = Field(default_factory=list, max_length=128)
-    existing_share: Annotated[float, Field(gt=0, le=1)] = 0.5
-    through: Literal["none", "auto"] | Annotated[list[Region], Field(min_length=1, max_length=MAX_TRANSIT_REGIONS)] = (
-        "none"
-    )
-    """Third regions through which relays may pass the data on; "auto": any that the deployment has."""
-
-    @property
-    def wanted(self) -> int | Literal["auto"]:
-        """Pairs that were asked for: what the smaller side is, since like relays carry no more."""
-        return min(self.pairs.source, self.pairs.destination) if isinstance(self.pairs, Sides) else self.pairs
-
-    def types_of(self, stage: int, deployed: Sequence[str]) -> list[str]:
-        """Allowed types of a stage's relays; those that are `deployed` where the request names none."""
-        asked = self.instance_types
-        if isinstance(asked, TypesBySide):
-            asked = asked.destination if stage else asked.source
-        return list(dict.fromkeys(asked or deployed))
-
-    def third_regions(self, deployed: Iterable[str], ends: Collection[str]) -> list[str]:
-        """The regions through which routes may lead: those that are named, or all `deployed` but the `ends`'."""
-        if self.through == "none":
-            return []
-        if self.through == "auto":
-            return [region for region in deployed if region not in ends][:MAX_TRANSIT_REGIONS]
-        return self.through
-
-    @property
-    def by_side(self) -> bool:
-        """Whether types were named for each side."""
-        return isinstance(self.instance_types, TypesBySide)
-
-    @property
-    def sides(self) -> Sides | None:
-        """Where they were asked for by side."""
-        return self.pairs if isinstance(self.pairs, Sides) else None
+def _chunk_size(value: object) -> object:
+    """MiB; text that is no chunk size goes on to the refusal as it is."""
+    if isinstance(value, str):
+        return size_bytes(value) // MIB if fullmatch(CHUNK_SIZE, value) else value
+    return whole(value)
 
 
 class Objective(Document):
@@ -125,7 +62,7 @@ class Objective(Document):
     value_of_time_usd_per_hour: float | None = Field(default=None, ge=0, le=MAX_VALUE_OF_TIME)
     max_cost_usd: float | None = Field(default=None, gt=0)
     on_budget: Literal["direct", "stop"] = "direct"
-    deadline_seconds: Integer | None = Field(default=None, gt=0)
+    deadline_seconds: Annotated[Seconds, Field(gt=0)] | None = None
     deadline_confidence: float | None = Field(default=None, ge=0.5, le=0.999)
 
     @property
@@ -173,8 +110,13 @@ class TransferRequest(Document):
 
     schema_version: Annotated[Literal[1], BeforeValidator(whole)] = 1
     name: TransferId | None = None
+    label: Label | None = None
+    tags: Tags = Field(default_factory=dict)
     resume: bool = False
     compare: Literal["size-time", "digest"] = "size-time"
+    overwrite: Overwrite = "always"
+    resend_all: bool = False
+    links: Literal["keep", "skip"] = "keep"
     dry_run: bool = False
     delete: bool = False
     max_delete: Count = MOST_DELETED
@@ -185,17 +127,28 @@ class TransferRequest(Document):
     relays: RelaysRequest = Field(default_factory=RelaysRequest)
     objective: Objective = Field(default_factory=Objective)
     pre_test: Literal["auto"] | bool = "auto"
-    pre_test_seconds: Annotated[Integer, Field(ge=1, le=MAX_PRE_TEST_SECONDS)] | None = None
+    pre_test_seconds: Annotated[Seconds, Field(ge=1, le=MAX_PRE_TEST_SECONDS)] | None = None
     profile: Literal["none", "measure"] = "none"
     approval: Literal["none", "required"] = "none"
-    approval_timeout_seconds: Annotated[Integer, Field(ge=10, le=MAX_APPROVAL_SECONDS)] = 86_400
-    chunk_size_mib: Annotated[ChunkSize, BeforeValidator(whole)] | None = Field(default=None, alias="chunkSizeMiB")
+    approval_timeout_seconds: Annotated[Seconds, Field(ge=10, le=MAX_APPROVAL_SECONDS)] = 86_400
+    chunk_size_mib: Annotated[ChunkSize, BeforeValidator(_chunk_size)] | None = Field(
+        default=None, alias="chunkSizeMiB"
+    )
     bandwidth_limit_mbps: LimitWish | None = None
     verify: Literal["digest", "readback"] = "digest"
     compress: Literal["never", "auto"] = "never"
     when_busy: Literal["refuse", "wait"] = "refuse"
     on_problem: Literal["fail", "skip"] = "fail"
+    empty_source: Literal["succeed", "fail"] = "succeed"
     preserve: Preserve = Field(default_factory=Preserve)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_schema(cls, value: object) -> object:
+        """`$schema` is for editors, and says nothing of the transfer."""
+        if isinstance(value, dict) and isinstance(value.get("$schema"), str):
+            return {key: inner for key, inner in value.items() if key != "$schema"}
+        return value
 
     @property
     def end_regions(self) -> set[str]:
@@ -232,7 +185,7 @@ class Limits:
 def parse_request(raw: object, limits: Limits) -> TransferRequest:
     """Validate `raw`; raises InvalidRequest with one line per problem."""
     try:
-        request = TransferRequest.from_document(_without_null_free_defaults(raw))
+        request = TransferRequest.from_document(without_nulls(raw))
     except ValidationError as error:
         raise InvalidRequest(describe(error, _RIGHT)) from None
     problems = list(_rules(request, limits))
@@ -240,24 +193,6 @@ def parse_request(raw: object, limits: Limits) -> TransferRequest:
         raise InvalidRequest(problems)
     # The name stays free for the transfer itself: a dry run goes by that of its execution.
     return request.model_copy(update={"name": None}) if request.dry_run else request
-
-
-def _without_null_free_defaults(raw: object) -> Any:
-    """Refuse null where the schema has no null: an absent key is the way to take a default."""
-    nulls = list(_nulls(raw, "$"))
-    if nulls:
-        raise InvalidRequest([f"{path}: null is not allowed; leave the key out to take its default" for path in nulls])
-    return raw
-
-
-def _nulls(value: object, path: str) -> list[str]:
-    if value is None:
-        return [path]
-    if isinstance(value, dict):
-        return [found for key, inner in value.items() for found in _nulls(inner, f"{path}.{key}")]
-    if isinstance(value, list):
-        return [found for i, inner in enumerate(value) for found in _nulls(inner, f"{path}[{i}]")]
-    return []
 
 
 def _rules(request: TransferRequest, limits: Limits) -> list[str]:
@@ -302,6 +237,13 @@ def _rules(request: TransferRequest, limits: Limits) -> list[str]:
             )
             if value != usual
         ]
+    problems += replacing.problems(
+        request.overwrite,
+        resend_all=request.resend_all,
+        compare=request.compare,
+        resume=request.resume,
+        hard_links=request.preserve.hard_links,
+    )
     problems += _deletion_problems(request)
     written = request.objective.to_document()
     problems += [

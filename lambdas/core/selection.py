@@ -7,15 +7,15 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from lambdas.core.documents import ABSOLUTE_PATH, Count, Document
+from lambdas.core.documents import ABSOLUTE_PATH, RULE, Document
+from lambdas.core.quantities import SizeBytes, span_seconds
 
 MOST_RULES = 1_000
-_AGE = r"^([1-9][0-9]{0,8})([smhdw])$"
-_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_AGE = r"^[1-9][0-9]{0,8}[smhdw]$"
 _RIGHT = "write a time with its zone, e.g. 2026-11-21T08:00:00Z, or an age, e.g. 30d (s, m, h, d or w)"
 
 # What the daemon refuses by name are only rules that need its own reading, e.g. a class that is never closed.
-Rule = Annotated[str, Field(min_length=1, max_length=1_000, pattern=r"^[^\x00\r\n]*$")]
+Rule = Annotated[str, Field(min_length=1, max_length=1_000, pattern=RULE)]
 
 
 def _moment(value: str) -> str:
@@ -37,8 +37,8 @@ class Selection(Document):
 
     include: list[Rule] = Field(default_factory=list, max_length=MOST_RULES)
     exclude: list[Rule] = Field(default_factory=list, max_length=MOST_RULES)
-    min_size_bytes: Count | None = None
-    max_size_bytes: Count | None = None
+    min_size_bytes: SizeBytes | None = None
+    max_size_bytes: SizeBytes | None = None
     modified_after: Moment | None = None
     modified_before: Moment | None = None
     paths_from: Annotated[str, Field(pattern=ABSOLUTE_PATH, max_length=4096)] | None = None
@@ -78,8 +78,8 @@ class Selection(Document):
 def _since(moment: str | None, started_at: float) -> int | None:
     if moment is None:
         return None
-    if age := fullmatch(_AGE, moment):
-        return int(started_at * 1e9) - int(age[1]) * _SECONDS[age[2]] * 1_000_000_000
+    if fullmatch(_AGE, moment):
+        return int(started_at * 1e9) - span_seconds(moment) * 1_000_000_000
     # In whole seconds and microseconds apart: a float holds no nanoseconds of today.
     found = datetime.fromisoformat(moment)
     return int(found.replace(microsecond=0).timestamp()) * 1_000_000_000 + found.microsecond * 1_000

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from lambdas.core.bandwidth import Mbps
-from lambdas.core.deletion import ExtrasSurvey
 from lambdas.core.documents import (
     MAX_STAGES,
     MAX_TRANSIT_REGIONS,
@@ -25,7 +24,6 @@ from lambdas.core.documents import (
 )
 from lambdas.core.record_format import FORMAT_VERSION, format_of, with_stage
 from lambdas.core.request import TransferRequest
-from lambdas.core.whereabouts import DirectoryWay
 
 RELAY_PORT = 4600
 # Id of the path without relays.
@@ -155,125 +153,6 @@ class ResolvedPaths(Handover):
         return public
 
 
-class SurveyProblemEntry(Document):
-    """A path that stands in the way; percent-encoded."""
-
-    path: str
-    reason: str
-
-
-class Listed(Document):
-    """Totals of a listing that lies in `parts` objects; bytes."""
-
-    schema_version: Literal[1]
-    daemon_version: str
-    files: Count
-    directories: Count
-    symlinks: Count
-    bytes: Count
-    largest_file_bytes: Count
-    parts: Count
-
-    @property
-    def entries(self) -> int:
-        """Everything that will be made at the destination."""
-        return self.files + self.directories + self.symlinks
-
-
-UnselectedReason = Literal[
-    "excluded",
-    "not-included",
-    "too-small",
-    "too-large",
-    "too-old",
-    "too-new",
-    "other-file-system",
-    "special",
-    "leftover",
-]
-UnselectedCounts = dict[UnselectedReason, Annotated[int, Field(ge=1)]]
-
-
-class SourceSurvey(Listed):
-    """Output of `cpt-relay scan` about the source, which it lists in `listing/`."""
-
-    side: Literal["source"]
-    skipped: Count
-    unselected: UnselectedCounts | None = None
-    unselected_parts: Annotated[int, Field(ge=1)] | None = None
-    unselected_digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
-    listing_digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-    read_mb_s: Annotated[float, Field(gt=0)] | None = Field(default=None, alias="readMBps")
-    packed_share: Annotated[float, Field(gt=0, le=1)] | None = None
-    """Bytes on the wire for a byte of the source, by a sample; only where the request lets it be packed."""
-    problems: list[SurveyProblemEntry]
-    problem_count: Count
-
-
-class DestinationSurvey(Document):
-    """Output of `cpt-relay scan` about the destination; bytes and inodes. `ways`: which directory it is."""
-
-    schema_version: Literal[1]
-    side: Literal["destination"]
-    daemon_version: str
-    free_bytes: Count
-    free_inodes: Count
-    occupied: bool
-    ways: Annotated[list[DirectoryWay], Field(min_length=1)]
-    write_mb_s: Annotated[float, Field(gt=0)] | None = Field(default=None, alias="writeMBps")
-    problems: list[SurveyProblemEntry]
-    problem_count: Count
-
-
-class ComparisonSurvey(Listed):
-    """The part of the listing that is to be sent, in a folder of its own, and what is at the destination already.
-
-    `new`: of the former, what the destination has nothing of.
-    """
-
-    side: Literal["comparison"]
-    same_files: Count
-    same_bytes: Count
-    new_files: Count
-    new_bytes: Count
-
-
-class Same(Document):
-    """Files that were at the destination already, and are not sent; bytes."""
-
-    files: Count
-    bytes: Count
-
-
-class Unselected(Document):
-    """What of the source is not moved: how many for each reason, and the folder of the list (`s3://…/`)."""
-
-    counts: UnselectedCounts
-    where: str
-
-
-class Survey(Handover):
-    """Both sides; `comparison` where the destination was not empty.
-
-    `folder`: where it is listed what is to be sent, below the transfer's prefix; `equal_folder`: what the comparison
-    found equal. `goes_on`: the plan of an earlier run
-    still fits, and the comparison's bytes are those that it has not delivered. `extras`: where they may be removed.
-    """
-
-    source: SourceSurvey
-    destination: DestinationSurvey
-    comparison: ComparisonSurvey | None = None
-    folder: str = "listing/"
-    equal_folder: str | None = None
-    goes_on: bool = False
-    extras: ExtrasSurvey | None = None
-
-    @property
-    def to_send(self) -> Listed:
-        """Totals that the transfer has to move."""
-        return self.comparison or self.source
-
-
 class PlanListing(Document):
     """The place of the listing that a plan is made of; the last look at the destination goes by it.
 
@@ -350,6 +229,26 @@ class Probe(Document):
     measure_from: Annotated[int, Field(ge=0, lt=MAX_STAGES - 1)] | None = None
 
 
+class BudgetLease(Document):
+    """Dollars that the sender may still spend, renewed with each look at the meter; Unix seconds.
+
+    `start`: whose processes hold it. `sent_bytes`: on the wire, as that start had reported by `at`; they are paid for.
+    What is sent after it and the time that passes use `usd` up; then the sender pauses.
+    """
+
+    start: Count
+    at: Annotated[float, Field(ge=0)]
+    sent_bytes: Count
+    usd: Annotated[float, Field(ge=0)]
+    usd_per_gb: Annotated[float, Field(ge=0)]
+    usd_per_hour: Annotated[float, Field(ge=0)]
+
+    def bears(self, sent_bytes: int, seconds: float) -> bool:
+        """Return whether so many bytes of the start are paid for, so long after it was granted."""
+        sent, passed = max(sent_bytes - self.sent_bytes, 0), max(seconds, 0.0)
+        return sent / 1e9 * self.usd_per_gb + passed / 3600 * self.usd_per_hour <= self.usd
+
+
 class Membership(Document):
     """Contract `membership`."""
 
@@ -358,19 +257,45 @@ class Membership(Document):
     paths: list[TransferPath]
     probes: list[Probe] = Field(default_factory=list)
     bandwidth_limit_mbps: Mbps | None = None
+    budget_lease: BudgetLease | None = None
 
     def changed(self, *, paths: list[TransferPath] | None = None, probes: list[Probe] | None = None) -> "Membership":
-        """The next version."""
-        return Membership(
-            version=self.version + 1,
+        """Return the next version of the membership, with other paths, other probes, or both."""
+        return self._next(
             paths=self.paths if paths is None else paths,
             probes=self.probes if probes is None else probes,
-            bandwidth_limit_mbps=self.bandwidth_limit_mbps,
         )
 
     def limited(self, mbps: int | None) -> "Membership":
         """The next version, with another bound on the sender's rate; None: no bound."""
-        return self.model_copy(update={"version": self.version + 1, "bandwidth_limit_mbps": mbps})
+        return self._next(bandwidth_limit_mbps=mbps)
+
+    def leased(self, lease: BudgetLease) -> "Membership":
+        """The next version, with what the budget bears now."""
+        return self._next(budget_lease=lease)
+
+    def _next(self, **changes: object) -> "Membership":
+        return self.model_copy(update={"version": self.version + 1, **changes})
+
+
+# `States.` is reserved for Step Functions: no execution can be made to fail by such a name.
+_RESERVED = ("States.", "Workflow.")
+_OUR_NAMES = {"HeartbeatTimeout": "HeartbeatLost", "Timeout": "StepTimedOut"}
+
+
+def name_of_ours(error: str) -> str:
+    """An error of Step Functions by a name that an execution may fail with; any other as it is."""
+    prefix = next((one for one in _RESERVED if error.startswith(one)), None)
+    if prefix is None:
+        return error
+    name = error.removeprefix(prefix)
+    return _OUR_NAMES.get(name, f"Workflow{name}")
+
+
+def ending(status: str, error: str, cause: str) -> str:
+    """How an execution ended, for people: `ABORTED (Cancelled): wrong directory`; error and cause may be empty."""
+    named = f"{status} ({error})" if error else status
+    return f"{named}: {_sentence(cause)}" if cause else named
 
 
 class Failure(Handover):
@@ -388,7 +313,7 @@ class Failure(Handover):
         if isinstance(error, dict):
             return cls.from_any(error)
         cause = value.get("cause", value.get("Cause"))
-        return None if error is None else cls(error=str(error), cause=_sentence(cause))
+        return None if error is None else cls(error=name_of_ours(str(error)), cause=_sentence(cause))
 
 
 def _sentence(cause: object) -> str:

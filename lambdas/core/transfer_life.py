@@ -29,7 +29,8 @@ from lambdas.core.estimate.dry_run import DryRun
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.fleet.relay_watch import Watch
 from lambdas.core.spending.meter import BudgetDecision, Spent
-from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, Same, TransferPlan, Unselected
+from lambdas.core.survey import LeftAlone, Same, UnkeptCounts, Unselected
+from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, TransferPlan
 from lambdas.core.transfer_record import ENDED, EndStatus, Outcome, Spawned, Status, TransferRecord
 
 ChangeName = Literal[
@@ -81,9 +82,13 @@ class Noted(TypedDict, total=False):
     receiver_port: int
     paths: ResolvedPaths
     same: Same
+    left_alone: LeftAlone
     unselected: Unselected
+    empty_source: str
+    unkept: UnkeptCounts
     dry_run: DryRun
     deleted: Deleted
+    source_paths: list[dict[str, Any]]
     estimate: Estimate
     plan: TransferPlan
     spawned: Spawned
@@ -94,6 +99,7 @@ class Noted(TypedDict, total=False):
     ends: Ends
     teardown: dict[str, int]
     decisions: list[dict[str, Any]]
+    beside: list[dict[str, Any]]
 
 
 def _end(target: EndStatus) -> Rule:
@@ -103,7 +109,7 @@ def _end(target: EndStatus) -> Rule:
 RULES: dict[ChangeName, Rule] = {
     "note": Rule("control plane, people", ANY, None, tuple(map(to_camel, Noted.__annotations__))),
     "note-stage": Rule("states", ANY, None, ("stages",)),
-    "count-attempt": Rule("Start Transfer, reconciler", ANY, None, (), counts=("attempt",)),
+    "count-attempt": Rule("Start Transfer, watch over the ends", ANY, None, (), counts=("attempt",)),
     "fence": Rule("teardown, meter", ANY, None, ("fenced",)),
     "finish": Rule("ends, control plane", frozenset({"ACTIVE"}), "DONE", ("outcome",)),
     "succeed": _end("SUCCEEDED"),
@@ -193,6 +199,8 @@ def create(transfer: AcceptedTransfer) -> Beginning:
 def resume(transfer: AcceptedTransfer, item: Mapping[str, Any]) -> Beginning:
     """Run n over `item`, the record of run n-1, which has ended. Epochs are counted on."""
     new = {**_new(transfer), "attempt": item["attempt"], "earlierStarts": item["attempt"]}
+    if "sourcePaths" in item:
+        new["sourcePaths"] = item["sourcePaths"]
     if unfulfilled := TransferRecord.parse(item).unfulfilled:
         new["earlier"] = unfulfilled.to_document()
     return Beginning(new, ((*_closed(*ENDED), Comparison("run", "=", transfer.run - 1)),))

@@ -11,7 +11,7 @@ from pydantic import Field
 from lambdas.core.bandwidth import BandwidthLimit, limit_at
 from lambdas.core.chunks.events import Delivered
 from lambdas.core.deletion import Deleted
-from lambdas.core.documents import Count, Document, Handover
+from lambdas.core.documents import Count, Document, Handover, TransferId
 from lambdas.core.ends.liveness import Ends
 from lambdas.core.estimate.dry_run import DryRun
 from lambdas.core.estimate.estimate import Estimate
@@ -20,7 +20,9 @@ from lambdas.core.estimate.profiling import Measured
 from lambdas.core.fleet.relay_watch import Watch
 from lambdas.core.record_format import FORMAT_VERSION, format_of
 from lambdas.core.spending.meter import BudgetDecision, Spent
-from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, Same, TransferPlan, Unselected
+from lambdas.core.survey import LeftAlone, Same, UnkeptCounts, Unselected
+from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, TransferPlan
+from lambdas.core.whereabouts import SourcePath
 
 EndStatus = Literal["SUCCEEDED", "SUCCEEDED_WITH_SKIPS", "FAILED"]
 Status = Literal["ACTIVE", "DONE", EndStatus]
@@ -39,6 +41,14 @@ class Spawned(Document):
     notes: list[str]
 
 
+class Beside(Document):
+    """Another transfer that used one of the same ends, and when: Unix seconds."""
+
+    transfer_id: TransferId
+    since: float
+    until: float
+
+
 class Outcome(Handover):
     """The end of moving the data, or of measuring: `delivered`, `measured`, or the error that fails the task."""
 
@@ -54,10 +64,12 @@ class TransferRecord(Handover):
     `active`: present until the transfer is reported and nothing is left to take down. `attempt`: the last start of
     the ends; `earlier_starts`: the last one of the runs before this. `teardown`: what was taken down, once all was.
     `budget`: present once the budget no longer covers relays. `same`: what was at the destination already.
-    `unselected`: what is not moved. `dry_run`: what would be done, where that is all that was asked for. `deleted`:
-    what became of the extras. `earlier`:
-    the plan of an earlier run, which may not be fulfilled. `bandwidth`: once another limit was set than that with which
-    it began. `decisions`: about relays, taken while data moved.
+    `unselected`: what is not moved. `empty_source`: says in words that there was no file to move.
+    `unkept`: extended attributes that are not kept. `dry_run`: what would be done,
+    where that is all that was asked for. `deleted`: what became of the extras. `source_paths`: what the source was on
+    in the first run. `earlier`: the plan of an earlier run, which may not be fulfilled. `bandwidth`: once another limit
+    was set than that with which it began. `decisions`: about relays, taken while data moved. `beside`: transfers that
+    ended before this one, and used one of its ends meanwhile.
     """
 
     transfer: AcceptedTransfer
@@ -76,14 +88,19 @@ class TransferRecord(Handover):
     budget: BudgetDecision | None = None
     watch: Watch = Field(default_factory=Watch)
     same: Same | None = None
+    left_alone: LeftAlone | None = None
     unselected: Unselected | None = None
+    empty_source: str | None = None
+    unkept: UnkeptCounts | None = None
     dry_run: DryRun | None = None
     deleted: Deleted | None = None
+    source_paths: list[SourcePath] | None = None
     earlier: TransferPlan | None = None
     earlier_starts: Count = 0
     ends: Ends | None = None
     bandwidth: BandwidthLimit | None = None
     decisions: list[RelayDecision] = Field(default_factory=list)
+    beside: list[Beside] = Field(default_factory=list)
 
     @classmethod
     def parse(cls, item: Mapping[str, Any]) -> "TransferRecord":
@@ -159,6 +176,10 @@ class Estimated(Planned):
     """It is known, too, how many relays are wanted: they may be launched."""
 
     estimate: Estimate
+
+    def is_all_sent(self, moved_bytes: int) -> bool:
+        """Whether all that is planned has left the sender, which has moved so many bytes: relays change nothing."""
+        return not self.plan.open and moved_bytes >= self.plan.bytes > 0
 
 
 _TRANSFER = frozenset(str(field.alias) for field in AcceptedTransfer.model_fields.values())

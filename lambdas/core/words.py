@@ -1,4 +1,4 @@
-"""Quantities as people read them: three digits, units beside the number."""
+"""Quantities as people read them: three digits, units beside the number. Terminal, pages and mails all take these."""
 
 _SIZES = ("B", "kB", "MB", "GB", "TB", "PB")
 
@@ -11,12 +11,13 @@ def three_digits(value: float) -> str:
 
 
 def size(count: float) -> str:
-    """Bytes in decimal units."""
+    """Bytes in decimal units, without a fraction where there is none: `5 TB`, `1.23 GB`."""
     unit = 0
     while count >= 999.5 and unit < len(_SIZES) - 1:
         count /= 1000
         unit += 1
-    return f"{count:.0f} B" if unit == 0 else f"{three_digits(count)} {_SIZES[unit]}"
+    exact = unit == 0 or (count < 999.5 and count == int(count))
+    return f"{count:.0f} {_SIZES[unit]}" if exact else f"{three_digits(count)} {_SIZES[unit]}"
 
 
 def duration(seconds: float | None) -> str:
@@ -48,8 +49,15 @@ def rate(mb_s: float) -> str:
 
 
 def dollars(usd: float) -> str:
-    """Four places below a dollar, since most transfers cost less."""
-    return f"${usd:,.2f}" if abs(usd) >= 1 else f"${usd:.4f}"
+    """Four places below a dollar, since most transfers cost less; a sign stands before the unit: `-$0.0007`."""
+    amount = abs(usd)
+    words = f"${amount:,.2f}" if amount >= 1 else f"${amount:.4f}"
+    return f"-{words}" if usd < 0 and float(words[1:].replace(",", "")) else words
+
+
+def dollars_more(usd: float) -> str:
+    """A difference of costs without a sign: `$0.0124 more`, `$0.0007 less`."""
+    return f"{dollars(abs(usd))} {'less' if usd < 0 else 'more'}"
 
 
 def many(count: int, one: str, several: str | None = None) -> str:

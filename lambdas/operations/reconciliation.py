@@ -1,21 +1,22 @@
 """One look at one active transfer: what the minute's schedule finds when events were lost."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import Progress
 from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.fleet.relay_node import ENDED_INSTANCE_STATES, JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
 from lambdas.core.record_format import FORMAT_VERSION, in_words
-from lambdas.core.transfer import Failure
-from lambdas.core.transfer_record import ENDED, Outcome, Planned, TransferRecord
-from lambdas.operations import teardown
+from lambdas.core.spending.meter import Decision
+from lambdas.core.transfer_record import Outcome, Planned, TransferRecord
 from lambdas.operations.chunks import retry
-from lambdas.operations.ends import end_daemons
+from lambdas.operations.ends import watching
 from lambdas.operations.fleet import membership, relay_end, relay_start
 from lambdas.operations.fleet.replacement import RESUME_SECONDS
-from lambdas.operations.report import outcome, reporting
+from lambdas.operations.report import outcome
+from lambdas.operations.side_by_side import Looks
+from lambdas.operations.spending import metering
 from lambdas.operations.token import release
 
 # Step Functions may not know an execution for a while after it has begun.
@@ -25,16 +26,59 @@ UNKNOWN_SECONDS = 120.0
 UNUSED_SECONDS = JOIN_TIMEOUT_SECONDS + 900
 # Whoever launches relays while data moves waits for them in the same function: the launch takes two minutes at most.
 AWAITED_SECONDS = JOIN_TIMEOUT_SECONDS + 120
+# Until a second look at what the first one did not find.
+AGAIN_SECONDS = 5.0
 
 
-def look_at(world: World, record: TransferRecord) -> dict[str, Any] | None:
-    """Repeat a lost release, retry, tell of lost relays, see to the ends; None when its execution is over."""
+def look_at(world: World, record: TransferRecord) -> Looks[Any]:
+    """Repeat a lost release, retry, tell of lost relays, hold the budget; one part fails without the others.
+
+    What records say comes first: nobody waits for EC2 to learn that a chunk is to be sent again.
+    """
+    looks = _try({"state": lambda: _at_once(world, record)})
+    at_once = looks.found.pop("state", {})
+    if at_once is not None and "over" in at_once:
+        return Looks(at_once)
+    parts = _parts(world, record) if at_once is None else {}
+    more = _try({**parts, "budget": lambda: metering.enforce(world, record).value})
+    if more.found.get("budget") == Decision.GO_ON.value:
+        del more.found["budget"]
+    return Looks({**(at_once or {}), **more.found}, looks.broken | more.broken)
+
+
+def _try(parts: Mapping[str, Callable[[], object]]) -> Looks[Any]:
+    looks = Looks[Any]()
+    for name, part in parts.items():
+        try:
+            looks.found[name] = part()
+        except Exception as error:  # noqa: BLE001  raised when all parts have been looked at
+            looks.broken[name] = error
+    return looks
+
+
+def _parts(world: World, record: TransferRecord) -> dict[str, Callable[[], object]]:
+    """What is looked at while data moves, in this order."""
+    transfer = record.transfer
+    sender = world.agents.progress(transfer.shared, "sender")
+    return {
+        "retried": lambda: _retry_noted(world, record, sender),
+        "limit": lambda: membership.follow_timetable(world, transfer),
+        "lost": lambda: _tell_lost_relays(world, record, sender),
+        "outlived": lambda: _terminate_ended(world, record),
+        "unused": lambda: _discard_old_unused(world, record),
+    }
+
+
+def _at_once(world: World, record: TransferRecord) -> dict[str, Any] | None:
+    """What ends the look because the transfer waits, or is over; None where it moves."""
     transfer = record.transfer
     status = world.executions.status(transfer.execution_arn)
     if status is None and world.clock.now() - transfer.execution_started_at < UNKNOWN_SECONDS:
         return {"waiting": "its execution is not known yet"}
     if status != "RUNNING":
-        return None
+        about = {"transferId": transfer.transfer_id, "executionArn": transfer.execution_arn}
+        world.events.put("Execution Over", about)
+        return {"over": status}
     token = world.tokens.get(transfer.transfer_id)
     if token is None or record.fenced:
         return {"waiting": "its states are at work"}
@@ -46,62 +90,19 @@ def look_at(world: World, record: TransferRecord) -> dict[str, Any] | None:
         return {"released": release(world, token, record.outcome)}
     if not isinstance(record, Planned):
         return {"waiting": "it has no plan"}
-    for side in end_daemons.sides(transfer):
+    for side in watching.sides(transfer):
         found = outcome.take(world, record, side)
         if "released" in found:
             return found
-    sender = world.agents.progress(transfer.shared, "sender")
-    return {
-        "retried": _retry_noted(world, record, sender),
-        "lost": _tell_lost_relays(world, record, sender),
-        "outlived": _terminate_ended(world, record),
-        "unused": _discard_old_unused(world, record),
-        "limit": membership.follow_timetable(world, transfer),
-        **end_daemons.look_at(world, record, token),
-    }
+    return None
 
 
-def terminate_strays(world: World) -> list[str]:
-    """Relays of transfers that are over, launched at the last moment or shown too late; the instances' ids."""
-    # Read before the transfers: one that begins in between has no relay among these.
-    relays_of = {region: world.compute(region).of_deployment() for region in world.env.regions}
-    active = {record.transfer.transfer_id for record in world.transfers.active()}
-    strays = {
-        region: [i.instance_id for i in found if i.transfer_id not in active] for region, found in relays_of.items()
-    }
-    for region, ids in strays.items():
-        world.compute(region).terminate(ids)
-    return [id_ for ids in strays.values() for id_ in ids]
-
-
-def sweep(world: World, record: TransferRecord) -> dict[str, Any]:
-    """Take down and report what no execution runs any more."""
-    status = world.executions.status(record.transfer.execution_arn)
-    end(world, record, status)
-    return {"swept": status}
-
-
-def end(world: World, record: TransferRecord, status: str | None) -> dict[str, int]:
-    """Teardown of a transfer whose execution is `status`, and its report if there is none; what was taken down."""
-    done = teardown.tear_down(world, record)
-    # That took minutes: somebody else may have reported it, and a later execution gone on with it.
-    now = teardown.find(world, record.transfer.transfer_id, record.transfer.execution_arn)
-    if now is None:
-        return done
-    if now.status in ENDED:
-        world.transfers.change(now.transfer, transfer_life.close(now.status))
-        return done
-    failure = Failure(error="ExecutionGone", cause=f"the execution is {status or 'unknown'}; taken down")
-    reporting.write(world, now, failure)
-    return done
-
-
-def _retry_noted(world: World, record: Planned, sender: Progress | None) -> int:
+def _retry_noted(world: World, record: TransferRecord, sender: Progress | None) -> int:
     """Failures that a sender noted in the items and nobody decided; read only where there may be any.
 
     A later sender does not count those of its predecessor, which may have died before it told of them.
     """
-    if sender is None:
+    if sender is None or record.plan is None:
         return 0
     if sender.failed_chunks == 0 and sender.epoch <= first_epoch(record.earlier_starts + 1):
         return 0
@@ -156,14 +157,23 @@ def _dead(world: World, live: list[Node]) -> dict[Node, str]:
     found: dict[Node, str] = {}
     for region in sorted({node.region for node in live}):
         mine = [node for node in live if node.region == region]
-        shown = {i.instance_id: i.state for i in world.compute(region).describe(n.instance_id for n in mine)}
+        shown = _shown(world, region, mine)
+        old = [n for n in mine if world.clock.now() - n.requested_at > relay_start.UNSEEN_SECONDS]
+        if any(node.instance_id not in shown for node in old):
+            # EC2's lists are eventually consistent, and a relay that is told of as lost is terminated.
+            world.clock.sleep(AGAIN_SECONDS)
+            shown |= _shown(world, region, mine)
         for node in mine:
             state = shown.get(node.instance_id)
             if state in ENDED_INSTANCE_STATES:
                 found[node] = f"its instance is {state}"
-            elif state is None and world.clock.now() - node.requested_at > relay_start.UNSEEN_SECONDS:
+            elif state is None and node in old:
                 found[node] = "EC2 does not list its instance any more"
     return found
+
+
+def _shown(world: World, region: str, nodes: list[Node]) -> dict[str, str]:
+    return {i.instance_id: i.state for i in world.compute(region).describe(node.instance_id for node in nodes)}
 
 
 def _discard_old_unused(world: World, record: TransferRecord) -> int:

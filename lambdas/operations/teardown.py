@@ -1,18 +1,22 @@
 """Teardown, on every path and any number of times: fence first, then relays, daemons, rules, lock, token, objects.
 
-Relays cost money by the second, so they are told to end before daemons are stopped, which takes up to a minute.
+Relays cost money by the second, so they are told to end before daemons are stopped, which takes up to a minute; but
+not before their logs are kept, which takes some seconds at most.
 """
 
 from contextlib import suppress
 
+from lambdas.adapters.records import CommandResult
 from lambdas.adapters.world import World
 from lambdas.core import transfer_life
 from lambdas.core.errors import MissingPermission, TeardownIncomplete, Throttled
 from lambdas.core.fleet import firewall, node_life
+from lambdas.core.fleet.firewall import Rule
 from lambdas.core.fleet.relay_node import LIVE_STATES
 from lambdas.core.fleet.topology import regions_of
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_record import TransferRecord
+from lambdas.operations import logs
 from lambdas.operations.ends.commands import Order, run_all
 from lambdas.operations.fence import fence
 
@@ -36,13 +40,16 @@ def tear_down(world: World, record: TransferRecord) -> dict[str, int]:
     Another teardown of the same execution may be faster, and a later execution begin: then this one ends where it is.
     """
     transfer = record.transfer
-    done = {"stopped": 0, "terminated": 0, "revokedRules": 0, "deletedObjects": 0}
+    done = {"stopped": 0, "terminated": 0, "revokedRules": 0, "deletedObjects": 0, "keptLogs": 0}
     if not fence(world, transfer):
         return done
     with suppress(_TakenUpError):
+        done["keptLogs"] = logs.keep_of_relays(world, transfer, world.nodes.of(transfer.transfer_id))
         ended = _begin_to_terminate(world, transfer)
         ended_at = world.clock.now()
-        done["stopped"] = _stop_daemons(world, transfer)
+        stopped = _stop_daemons(world, transfer)
+        done["stopped"] = sum(result.succeeded for _, result in stopped)
+        done["keptLogs"] += logs.keep_of_stopped(world, transfer, stopped)
         wanted = record.estimate is not None and record.estimate.chosen_pairs > 0
         ended |= _terminate(world, transfer, relays_wanted=wanted)
         done["terminated"] = len(ended)
@@ -63,6 +70,7 @@ def release_relays(world: World, transfer: AcceptedTransfer) -> int:
     EC2 charges until then. Whatever it does not know yet, or launches late, is the teardown's to find.
     """
     with suppress(_TakenUpError):
+        logs.keep_of_relays(world, transfer, world.nodes.of(transfer.transfer_id))
         released = _begin_to_terminate(world, transfer)
         _end_nodes(world, transfer, world.clock.now())
         return len(released)
@@ -95,15 +103,19 @@ def _of(world: World, transfer_id: str, execution_arn: str) -> TransferRecord | 
     return record if record and record.transfer.execution_arn == execution_arn else None
 
 
-def _stop_daemons(world: World, transfer: AcceptedTransfer) -> int:
-    """A machine that is gone or has lost its agent cannot be told; its daemon sees the fence by itself."""
+def _stop_daemons(world: World, transfer: AcceptedTransfer) -> list[tuple[str, CommandResult]]:
+    """Results by a name for each machine.
+
+    One that is gone, or whose agent is lost or busy, cannot be told; its daemon sees the fence by itself.
+    """
+    lent = [(machine.instance_id, machine) for machine in transfer.existing]
+    machines = [("source", transfer.source), ("destination", transfer.destination), *lent]
     try:
-        machines = [transfer.source, transfer.destination, *transfer.existing]
-        orders = [Order.on(machine, "stop") for machine in machines]
-        results = run_all(world, transfer.transfer_id, orders, STOP_SECONDS)
+        orders = [Order.on(machine, "stop") for _, machine in machines]
+        results = run_all(world, transfer, orders, STOP_SECONDS)
     except (Throttled, MissingPermission):
-        return 0
-    return sum(result.succeeded for result in results)
+        return []
+    return [(name, result) for (name, _), result in zip(machines, results, strict=True)]
 
 
 def _begin_to_terminate(world: World, transfer: AcceptedTransfer) -> set[str]:
@@ -156,6 +168,8 @@ def _revoke(world: World, transfer: AcceptedTransfer) -> int:
     for region in regions_of(transfer):
         groups = world.groups(region)
         doomed = firewall.to_revoke(groups.rules(), _others(world, transfer))
+        moving = _still_moving(world, transfer, doomed)
+        doomed = [rule for rule in doomed if rule.transfer_id not in moving]
         _look_again(world, transfer)
         groups.revoke(doomed)
         count += len(doomed)
@@ -164,6 +178,13 @@ def _revoke(world: World, transfer: AcceptedTransfer) -> int:
             for rule in firewall.shared(doomed, other):
                 groups.admit(rule.group_id, rule.address, rule.port, other.transfer_id)
     return count
+
+
+def _still_moving(world: World, transfer: AcceptedTransfer, doomed: list[Rule]) -> set[str]:
+    """Return the owners of these rules that move though the index of active transfers did not have them."""
+    owners = {rule.transfer_id for rule in doomed} - {transfer.transfer_id}
+    records = (world.transfers.get(owner) for owner in sorted(owners))
+    return {r.transfer.transfer_id for r in records if r is not None and not r.closed and not r.fenced}
 
 
 def _delete_objects(world: World, transfer: AcceptedTransfer) -> int:
@@ -177,8 +198,7 @@ def _delete_objects(world: World, transfer: AcceptedTransfer) -> int:
     elif record.dry_run:
         kept = (record.dry_run.where.partition(prefix)[2],)
     temporary = [prefix + name for name in names if name.startswith(TEMPORARY) and not name.startswith(kept)]
-    world.objects.delete(temporary)
-    return len(temporary)
+    return world.objects.delete(temporary)
 
 
 def _others(world: World, transfer: AcceptedTransfer) -> list[AcceptedTransfer]:

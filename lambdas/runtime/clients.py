@@ -23,11 +23,21 @@ if TYPE_CHECKING:
 _CONFIG = Config(
     retries={"mode": "adaptive", "max_attempts": 8}, connect_timeout=5, read_timeout=60, max_pool_connections=32
 )
-# For what an estimate can do without: one attempt, 3 s at most.
 # A launch is tried once: EC2 answers a lack of capacity with HTTP 500, which boto3 would take for a fault of the server
 # and ask again. What follows an answer is the launch plan's decision, and throttling the state machine's.
 _LAUNCHING = Config(retries={"total_max_attempts": 1}, connect_timeout=5, read_timeout=60, max_pool_connections=32)
+# For what an estimate can do without: one attempt, 3 s at most.
 _QUICK = Config(retries={"total_max_attempts": 1}, connect_timeout=1, read_timeout=2, max_pool_connections=32)
+# For looks that come again in a minute: what does not answer within seconds is looked at then. Tables and Step
+# Functions answer in milliseconds; EC2 and SSM may take some seconds for a fleet.
+_HURRIED = Config(
+    retries={"mode": "standard", "total_max_attempts": 3}, connect_timeout=2, read_timeout=3, max_pool_connections=32
+)
+_HURRIED_FLEET = Config(
+    retries={"mode": "standard", "total_max_attempts": 2}, connect_timeout=2, read_timeout=10, max_pool_connections=32
+)
+# For what a teardown can do without, and from which it does not want to learn that a service is slow.
+_BRIEF = Config(retries={"total_max_attempts": 1}, connect_timeout=1, read_timeout=3, max_pool_connections=32)
 _making = Lock()
 
 
@@ -52,15 +62,15 @@ def _lazy(service: str, region: str, config: Config = _CONFIG) -> Any:
     return _Lazy(service, region, config)
 
 
-def dynamodb(region: str) -> "DynamoDBClient":
+def dynamodb(region: str, *, hurried: bool = False) -> "DynamoDBClient":
     """DynamoDB."""
-    client: DynamoDBClient = _lazy("dynamodb", region)
+    client: DynamoDBClient = _lazy("dynamodb", region, _HURRIED if hurried else _CONFIG)
     return client
 
 
-def ec2(region: str) -> "EC2Client":
+def ec2(region: str, *, hurried: bool = False) -> "EC2Client":
     """EC2."""
-    client: EC2Client = _lazy("ec2", region)
+    client: EC2Client = _lazy("ec2", region, _HURRIED_FLEET if hurried else _CONFIG)
     return client
 
 
@@ -70,9 +80,15 @@ def ec2_launching(region: str) -> "EC2Client":
     return client
 
 
-def ssm(region: str) -> "SSMClient":
+def ssm(region: str, *, hurried: bool = False) -> "SSMClient":
     """Systems Manager."""
-    client: SSMClient = _lazy("ssm", region)
+    client: SSMClient = _lazy("ssm", region, _HURRIED_FLEET if hurried else _CONFIG)
+    return client
+
+
+def ssm_briefly(region: str) -> "SSMClient":
+    """Systems Manager, for a call that may be lost."""
+    client: SSMClient = _lazy("ssm", region, _BRIEF)
     return client
 
 
@@ -82,9 +98,9 @@ def s3(region: str) -> "S3Client":
     return client
 
 
-def events(region: str) -> "EventBridgeClient":
+def events(region: str, *, hurried: bool = False) -> "EventBridgeClient":
     """EventBridge."""
-    client: EventBridgeClient = _lazy("events", region)
+    client: EventBridgeClient = _lazy("events", region, _HURRIED if hurried else _CONFIG)
     return client
 
 
@@ -100,9 +116,9 @@ def sns(region: str) -> "SNSClient":
     return client
 
 
-def stepfunctions(region: str) -> "SFNClient":
+def stepfunctions(region: str, *, hurried: bool = False) -> "SFNClient":
     """Step Functions."""
-    client: SFNClient = _lazy("stepfunctions", region)
+    client: SFNClient = _lazy("stepfunctions", region, _HURRIED if hurried else _CONFIG)
     return client
 
 

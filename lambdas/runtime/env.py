@@ -58,6 +58,8 @@ class Environment:
     subnet_ids: Mapping[str, tuple[str, ...]]
     """Subnets by region that were enrolled by id; an absent region has those that the deployment made."""
     poll_seconds: float
+    require_consent: bool
+    """Commands reach only ends that their owner has tagged for this deployment."""
 
     @classmethod
     def from_env(cls, variables: Mapping[str, str] | None = None) -> "Environment":
@@ -91,6 +93,7 @@ class Environment:
             daemon_assets=_by_region(read.json("DAEMON_ASSETS")),
             subnet_ids={region: tuple(ids) for region, ids in cast(Ids, read.json("SUBNET_IDS")).items()},
             poll_seconds=read.number("POLL_SECONDS", "1"),
+            require_consent=read.text("REQUIRE_CONSENT") == "true",
         )
 
 

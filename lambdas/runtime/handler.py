@@ -3,8 +3,9 @@
 Powertools' Logger, Tracer, Metrics and parser are put together here once; a handler's file is only its decision.
 """
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar, cast
 
 from aws_lambda_powertools import Logger, Metrics, Tracer
 from aws_lambda_powertools.metrics import MetricUnit
@@ -14,6 +15,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from pydantic import BaseModel, Field, ValidationError
 
 from lambdas.adapters.metrics import EmfMetrics
+from lambdas.adapters.ports import TransferStore
 from lambdas.adapters.throttling import is_throttle
 from lambdas.adapters.world import World, world
 from lambdas.core import transfer_life
@@ -24,6 +26,7 @@ from lambdas.core.problems import describe
 from lambdas.core.record_format import format_of, refuse_other
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.runtime import idempotency
+from lambdas.runtime.correlation import ReadingStore, run_of
 
 # After any other state a transfer that is closed was swept while the state's function still ran: stopping an execution
 # cancels no function. What that has left is taken down once more, by the reconciler.
@@ -41,6 +44,8 @@ Handler = Callable[[dict[str, Any], LambdaContext], Any]
 
 # What the state machine invokes a function with, for it to be there when it is needed.
 WARM = {"warm": True}
+# Source of what the control plane puts onto its bus; ends cannot.
+CONTROL = "cpt.control"
 STATE_CHANGE = "EC2 Instance State-change Notification"
 
 
@@ -79,9 +84,32 @@ def task_state(stage: str, model: type[Input], run: Callable[[Input, World], Res
     return _observed(model, staged, _read if stage in LAST_STAGES else _read_of_this_version)
 
 
-def event_rule(run: Callable[[BusEvent, World], Result]) -> Handler:
-    """The Lambda of an event rule."""
-    return _observed(BusEvent, run)
+def event_rule(run: Callable[[BusEvent, World], Result], *, hurried: bool = False, each: bool = False) -> Handler:
+    """The Lambda of an event rule; `hurried`: it waits for no call of AWS longer than seconds.
+
+    With `each` what it returns is by transfer, and each transfer gets a line of the log.
+    """
+    return _observed(BusEvent, run, hurried=hurried, each=each)
+
+
+def _noting_runs(here: World, about: str | None, runs: dict[str, str]) -> World:
+    """The world, in which each record that is read tells its run; that of `about` goes into all lines that follow."""
+
+    def note(transfer_id: str, run: str) -> None:
+        runs[transfer_id] = run
+        if transfer_id == about:
+            logger.append_keys(run=run)
+
+    return replace(here, transfers=cast(TransferStore, ReadingStore(here.transfers, note)))
+
+
+def raise_broken(**broken: Mapping[str, Exception]) -> None:
+    """Log what looks have failed at, under the key that says what their names are, and raise the first."""
+    errors = [(key, name, error) for key, looks in broken.items() for name, error in looks.items()]
+    for key, name, error in errors:
+        logger.error("could not be looked at", extra={key: name}, exc_info=error)
+    for _, _, error in errors[:1]:
+        raise error
 
 
 def user_call(model: type[Input], run: Callable[[Input, World], Result]) -> Handler:
@@ -115,6 +143,9 @@ def _observed(
     model: type[Input],
     run: Callable[[Input, World], Result],
     read: Callable[[dict[str, Any], type[Input]], Input] = _read,
+    *,
+    hurried: bool = False,
+    each: bool = False,
 ) -> Handler:
     @logger.inject_lambda_context(clear_state=True)
     @tracer.capture_lambda_handler(capture_response=False)
@@ -126,7 +157,8 @@ def _observed(
         try:
             parsed = read(event, model)
             _name(parsed)
-            result = run(parsed, world())
+            about, runs = _transfer_id(parsed), dict[str, str]()
+            result = run(parsed, _noting_runs(world(hurried=hurried), about, runs))
         except Exception as error:
             named = Throttled(str(error)) if is_throttle(error) else error
             metrics.add_metric(name="Failed", unit=MetricUnit.Count, value=1)
@@ -140,7 +172,12 @@ def _observed(
             raise named from error  # the state machine retries by this name
         metrics.add_metric(name="Completed", unit=MetricUnit.Count, value=1)
         if isinstance(parsed, BusEvent):
-            logger.info(parsed.detail_type, extra={"result": result})  # nobody else sees what a rule's target returns
+            # Nobody else sees what a rule's target returns.
+            if each and isinstance(result, Mapping):
+                for name, found in result.items():
+                    logger.info(parsed.detail_type, extra={"transfer_id": name, "run": runs.get(name), "result": found})
+            else:
+                logger.info(parsed.detail_type, extra={"result": result})
         return result.to_document() if isinstance(result, Document) else result
 
     wrapped: Handler = handler
@@ -152,6 +189,8 @@ def _name(parsed: BaseModel) -> None:
     if transfer_id := _transfer_id(parsed):
         logger.append_keys(transfer_id=transfer_id)
         tracer.put_annotation("transfer_id", transfer_id)
+    if transfer := _transfer(parsed):
+        logger.append_keys(run=run_of(transfer))
     if isinstance(parsed, BusEvent) and "chunk" in parsed.detail:
         logger.append_keys(chunk=parsed.detail["chunk"])
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 
 from local.config import Fault
 
@@ -11,8 +12,9 @@ from local.config import Fault
 class Faults:
     """The fault scripts of a cloud; each counts the calls that it is aimed at."""
 
-    def __init__(self, scripts: Iterable[Fault]) -> None:
-        self._scripts = [(script, [0]) for script in scripts]
+    def __init__(self, scripts: Iterable[Fault], now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._scripts = [_Counted(script, now()) for script in scripts]
         self._lock = threading.Lock()
         self.delayed: set[tuple[str, str]] = set()
         """Operations and regions of the calls that came late so far."""
@@ -20,13 +22,13 @@ class Faults:
     def add(self, script: Fault) -> None:
         """One more script; it counts from now on."""
         with self._lock:
-            self._scripts.append((script, [0]))
+            self._scripts.append(_Counted(script, self._now()))
 
     def hit(self, operation: str, region: str, **aim: str) -> Fault | None:
         """The first script that spoils this call of `operation`, which every script that is aimed at it counts.
 
         `aim`: what else is known of the call: `zone`, `instance_type`, `market`, `document`, `table`,
-        `function`, `detail_type`.
+        `index`, `function`, `detail_type`.
         """
         return self._first(operation, region, aim, delays=False)
 
@@ -40,17 +42,28 @@ class Faults:
     def _first(self, operation: str, region: str, aim: dict[str, str], *, delays: bool) -> Fault | None:
         found = None
         with self._lock:
-            for script, seen in self._scripts:
-                if bool(script.delay_seconds) != delays or not _aimed(script, operation, region, aim):
+            for one in self._scripts:
+                script = one.script
+                is_meant = bool(script.delay_seconds) == delays and self._now() <= one.until
+                if not is_meant or not _aimed(script, operation, region, aim):
                     continue
-                seen[0] += 1
-                if found is None and script.after < seen[0] <= script.after + script.count:
+                one.seen += 1
+                if found is None and script.after < one.seen <= script.after + script.count:
                     found = script
         return found
 
 
+class _Counted:
+    """A script, how many calls that it is aimed at were seen since it was added, and until when it holds."""
+
+    def __init__(self, script: Fault, added_at: float) -> None:
+        self.script, self.seen = script, 0
+        self.until = added_at + script.during_seconds if script.during_seconds else float("inf")
+
+
 def _aimed(script: Fault, operation: str, region: str, aim: dict[str, str]) -> bool:
-    if (script.operation, script.region) != (operation, region):
+    is_any = script.operation == "*" and script.delay_seconds > 0
+    if script.region != region or not (is_any or script.operation == operation):
         return False
     wanted = {
         "zone": script.zone,
@@ -58,6 +71,7 @@ def _aimed(script: Fault, operation: str, region: str, aim: dict[str, str]) -> b
         "market": script.market,
         "document": script.document,
         "table": script.table,
+        "index": script.index,
         "function": script.function,
         "detail_type": script.detail_type,
     }

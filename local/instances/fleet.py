@@ -35,6 +35,7 @@ class Fleet:
         self.faults = Faults(config.faults)
         self.on_state: Callable[[Instance, State], None] = lambda instance, state: None
         self.before_running: Callable[[Instance], None] = lambda instance: None
+        self.may_register: Callable[[Instance], bool] = lambda instance: True
         self.on_spot_warning: Callable[[Instance], None] = lambda instance: None
         self._instances: dict[str, Instance] = {}
         self._launches: dict[str, int] = {}
@@ -225,7 +226,7 @@ class Fleet:
 
     def _register(self, instance: Instance) -> None:
         aim = {"zone": instance.zone, "instance_type": instance.instance_type}
-        if self.faults.hit("UpdateInstanceInformation", instance.region, **aim):
+        if self.faults.hit("UpdateInstanceInformation", instance.region, **aim) or not self.may_register(instance):
             return
         with self._lock:
             if self._alive(instance):

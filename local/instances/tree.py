@@ -44,6 +44,7 @@ def base_environment(instance: Instance, state: StateDir, endpoint: str, metadat
         "TMPDIR": f"{home}/tmp",  # noqa: S108 - the instance's own
         "LANG": "C.UTF-8",
         "CPT_HOME": f"{home}/cpt",
+        "CPT_ALLOWED_PATHS": f"{home}/etc/allowed-paths",
         "CPT_PER_BOOT": f"{home}/per-boot",
         "CPT_INSTANCE_DIR": str(home),
         "CPT_INSTANCE_ID": instance.instance_id,

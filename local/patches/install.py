@@ -14,7 +14,7 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
     """Install all patches; GATEWAY_PORT and AWS_ENDPOINT_URL are in the environment."""
     from local.patches import cloudformation, models, stack_deletion
     from local.patches.ec2 import describe as ec2_describe
-    from local.patches.ec2 import images, instance_types, interfaces, security_groups, spot_prices
+    from local.patches.ec2 import images, instance_types, interfaces, name_servers, security_groups, spot_prices
     from local.patches.ec2 import launch as ec2_launch
     from local.patches.events import bus as events
     from local.patches.faults import answers as faults
@@ -28,7 +28,7 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
     from local.patches.market import pricing, service_quotas
     from local.patches.ssm import commands as ssm_commands
     from local.patches.states import stepfunctions
-    from local.patches.tables import request_units
+    from local.patches.tables import item_copies, request_units
 
     endpoint = os.environ["AWS_ENDPOINT_URL"]
     models.install()
@@ -52,7 +52,9 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
     ec2_describe.install()
     security_groups.install(fleet)
     interfaces.install(fleet)
+    name_servers.install(fleet)
     faults.install(fleet.faults)
+    item_copies.install()
     request_units.install(calls)
     table_faults.install(fleet.faults)
     event_faults.install(fleet.faults)

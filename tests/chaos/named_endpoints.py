@@ -17,7 +17,7 @@ from dnslib.server import DNSHandler, DNSServer
 from local.cloud import LocalCloud
 from local.config import LocalConfig
 from tests.chaos import account as chaos
-from tests.e2e.account import SLOW_MBPS, Account
+from tests.e2e.account import Account
 from tests.e2e.files import make_files
 from tests.relay_ami.foreign_services import Names, Quiet, forward
 
@@ -89,7 +89,7 @@ def main(work: Path) -> None:
             environment.write_text(told.replace(cloud.endpoint, f"http://{NAME}:{entrance.port}"))
         source = make_files(work / "set", large_bytes=LARGE)
         request = account.request(
-            f"{source}/", work / "out", relays={"pairs": 0}, chunkSizeMiB=1, bandwidthLimitMbps=SLOW_MBPS
+            f"{source}/", work / "out", relays={"pairs": 0}, chunkSizeMiB=1, bandwidthLimitMbps=40
         )
         arn = account.start(request, TRANSFER)
         cloud.wait_for(lambda: delivered(account) >= 10, SECONDS)

@@ -38,7 +38,7 @@ def test_a_transfer_does_its_work(name: str, make_account: Callable[..., Account
     settings = tomllib.loads(ACCOUNTS[name].read_text())
     if settings.get("instances") == "netns" and not namespaces_available():
         pytest.skip("namespaces need root, iproute2 and nftables")
-    account = make_account(**{"caps": CAPS, **settings})
+    account = make_account(**{"caps": CAPS, "image": None, **settings})
     source = make_files(tmp_path / "set", large_bytes=megabytes(name) * 10**6)
     asked = account.request(f"{source}/", tmp_path / "out", relays={"pairs": 2})
     run = account.run(asked, name)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.chaos import clock
 from tests.chaos.extent import only_full
-from tests.e2e.account import Account
+from tests.e2e.account import LARGE, Account
 from tests.e2e.conftest import make_account  # noqa: F401 - a fixture
 from tests.e2e.files import make_files, tree
 
@@ -49,8 +49,8 @@ def test_clocks_of_ends_and_relays_that_jump_cost_no_attempt_and_no_relay(
 ) -> None:
     """The sender's clock jumps one way, the receiver's the other; AWS refuses calls until they are signed aright."""
     account = make_account(caps={"interRegionMBps": 6.0, "intraRegionMBps": 60.0})
-    source, name = make_files(tmp_path / "set", large_bytes=150_000_000), "jump"
-    arn = account.start(account.request(source, tmp_path / "out", relays={"pairs": 1}), name)
+    source, name = make_files(tmp_path / "set", large_bytes=LARGE), "jump"
+    arn = account.start_slowly(account.request(source, tmp_path / "out", relays={"pairs": 1}), name)
 
     def delivered() -> int:
         return sum(chunk["state"] == "DELIVERED" for chunk in account.chunks(name))
@@ -63,6 +63,7 @@ def test_clocks_of_ends_and_relays_that_jump_cost_no_attempt_and_no_relay(
         for pid in clock.daemons(account.cloud.state.instances / instance_id):
             clock.jump(pid, off)
     since = delivered()
+    account.limit(name, None)
     run = account.wait(arn)
     assert (run.status, run.cause) == ("SUCCEEDED", None)
     assert tree(tmp_path / "out" / "set") == tree(source)

@@ -62,7 +62,7 @@ def test_end_of_an_instance_that_has_not_joined(account: Account, tmp_path: Path
     arn = start(account, tmp_path, "unjoined")
     (dead,) = account.cloud.wait_for(mute, 60)
     account.cloud.client("ec2", HOME).terminate_instances(InstanceIds=[dead["instanceId"]])
-    account.invoke("cpt-reconcile")
+    account.look_at("unjoined")
     nodes = account.cloud.wait_for(lambda: {n["nodeId"]: n for n in lost(account, "unjoined")}, 60)
     assert nodes[dead["nodeId"]]["reason"].startswith("its instance is ")
     finish(account, tmp_path, arn, "unjoined")

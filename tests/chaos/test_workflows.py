@@ -36,7 +36,8 @@ STAGES = [
     "tear-down",
     "write-report",
 ]
-REACTIONS = ["retry-chunk", "replace-relay", "finish-transfer", "reconcile", "watch-relays"]
+REACTIONS = ["retry-chunk", "replace-relay", "finish-transfer", "reconcile"]
+REACTIONS += ["watch-ends", "watch-relays", "watch-transfers"]
 
 
 @pytest.fixture(scope="module")

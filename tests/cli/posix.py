@@ -5,8 +5,22 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from cli import approving, cancelling, doctoring, limiting, listing, live, main, render, reporting, starting, watching
+from cli import (
+    approving,
+    cancelling,
+    doctoring,
+    estimate_view,
+    limiting,
+    listing,
+    live,
+    main,
+    render,
+    reporting,
+    starting,
+    watching,
+)
 from cli import terminal as terminal_module
+from cli.console import make_console
 from cli.doctor.finding import Finding
 from cli.transfer_state import state_of
 from tests.cli.transfers import Account, execution, records, relay
@@ -23,9 +37,9 @@ def account() -> Account:
 
 def pictures() -> None:
     """What commands draw of a transfer: estimate, live view, report, findings."""
-    console = render.make_console()
+    console = make_console()
     estimate: dict[str, Any] = json.loads(json.dumps(records()["transfer"]["estimate"], default=float))
-    console.print(render.estimate_table(estimate))
+    console.print(estimate_view.estimate_table(estimate))
     console.print(live.live_view(state_of("nightly", records(), [])))
     for report in sorted(REPORTS.glob("*.json")):
         console.print(render.report_view(json.loads(report.read_text(encoding="utf-8"))))

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from typer.testing import CliRunner, Result
 
 from cli import cancelling, listing, main, reporting, starting, watching
 from cli.exit_codes import ExitCode
-from tests.cli.transfers import MACHINE, Account, execution, records, relay
+from tests.cli.transfers import MACHINE, REQUEST, Account, execution, records, relay
 
 Cpt = Callable[..., Result]
 
@@ -44,14 +45,14 @@ def cpt(*words: str | Path) -> Result:
 @pytest.fixture
 def request_file(tmp_path: Path) -> Path:
     path = tmp_path / "request.json"
-    path.write_text('{"name": "weekly", "source": {}}')
+    path.write_text(json.dumps({"name": "weekly", **REQUEST}))
     return path
 
 
 def test_start_takes_the_name_of_the_request(account: Account, request_file: Path) -> None:
     assert "cpt watch weekly" in cpt("start", request_file).stdout
     assert account.started == [
-        {"stateMachineArn": MACHINE, "name": "weekly", "input": '{"name": "weekly", "source": {}}'}
+        {"stateMachineArn": MACHINE, "name": "weekly", "input": json.dumps({"name": "weekly", **REQUEST})}
     ]
 
 
@@ -61,22 +62,38 @@ def test_start_gives_execution_and_transfer_the_name_that_is_asked_for(account: 
     assert json.loads(account.started[0]["input"])["name"] == "again"
 
 
-def test_a_dry_run_leaves_the_name_of_the_request_to_the_transfer(account: Account, request_file: Path) -> None:
+def test_a_dry_run_has_an_execution_name_of_its_own(account: Account, request_file: Path) -> None:
     cpt("start", request_file, "--dry-run")
-    cpt("start", request_file, "--dry-run", "--name", "look")
+    shown = cpt("start", request_file, "--dry-run", "--name", "look").stdout
+    cpt("start", request_file, "--name", "look")
+    request_file.write_text(json.dumps(REQUEST))
+    cpt("start", request_file, "--dry-run")
     documents = [json.loads(started["input"]) for started in account.started]
-    assert documents == [{"source": {}, "dryRun": True}, {"source": {}, "dryRun": True, "name": "look"}]
-    assert account.started[0]["name"].startswith("transfer-")
-    assert account.started[1]["name"] == "look"
+    assert documents[:2] == [{**REQUEST, "dryRun": True}] * 2
+    assert documents[2] == {"name": "look", **REQUEST}
+    first, second, confirmed, nameless = (started["name"] for started in account.started)
+    assert re.fullmatch("weekly-dry-run-[0-9a-f]{12}", first)
+    assert re.fullmatch("look-dry-run-[0-9a-f]{12}", second)
+    assert f"cpt watch {second}" in shown
+    assert confirmed == "look"
+    assert re.fullmatch("transfer-[0-9a-f]{12}", nameless)
+
+
+def test_a_dry_run_of_the_longest_name_has_a_name_that_step_functions_takes(
+    account: Account, request_file: Path
+) -> None:
+    cpt("start", request_file, "--dry-run", "--name", "n" * 80)
+    assert len(account.started[0]["name"]) == 80
 
 
 def test_what_a_dry_run_has_listed_is_confirmed_by_its_digest(account: Account, request_file: Path) -> None:
-    request_file.write_text('{"source": {}, "delete": true}')
+    request_file.write_text(json.dumps({**REQUEST, "delete": True}))
     cpt("start", request_file, "--confirm-delete", "5c" * 32)
-    assert json.loads(account.started[0]["input"]) == {"source": {}, "delete": True, "confirmDelete": "5c" * 32}
+    assert json.loads(account.started[0]["input"]) == {**REQUEST, "delete": True, "confirmDelete": "5c" * 32}
 
 
-def test_name_that_was_used_is_refused(account: Account, request_file: Path) -> None:
+def test_name_that_a_transfer_has_is_refused(account: Account, request_file: Path) -> None:
+    account.records["weekly"] = records()
     account.refusal = "ExecutionAlreadyExists"
     answer = cpt("start", request_file)
     assert answer.exit_code == ExitCode.REQUEST
@@ -98,14 +115,14 @@ def test_what_cannot_be_a_name_is_refused_before_anything_is_started(
 def test_name_in_the_request_that_is_none_is_refused_before_anything_is_started(
     account: Account, request_file: Path, name: object
 ) -> None:
-    request_file.write_text(json.dumps({"name": name}))
+    request_file.write_text(json.dumps({**REQUEST, "name": name}))
     answer = cpt("start", request_file)
     assert (answer.exit_code, account.started) == (ExitCode.REQUEST, [])
     assert f"$.name: {json.dumps(name)} is not valid; write up to 80 letters" in answer.stderr
 
 
 def test_transfer_without_a_name_gets_a_new_one(account: Account, request_file: Path) -> None:
-    request_file.write_text('{"source": {}}')
+    request_file.write_text(json.dumps(REQUEST))
     cpt("start", request_file)
     assert re.fullmatch("transfer-[0-9a-f]{12}", account.started[0]["name"])
 
@@ -114,12 +131,12 @@ def test_resume_takes_the_first_free_number_and_the_same_name(account: Account, 
     account.used = {"weekly", "weekly-attempt2"}
     assert "cpt watch weekly-attempt3" in cpt("start", request_file, "--resume").stdout
     assert account.started[0]["name"] == "weekly-attempt3"
-    assert json.loads(account.started[0]["input"]) == {"name": "weekly", "source": {}, "resume": True}
+    assert json.loads(account.started[0]["input"]) == {"name": "weekly", **REQUEST, "resume": True}
 
 
 @pytest.mark.parametrize("words", [["--resume"], ["--resume", "--name", ""]])
 def test_without_a_name_nothing_is_resumed(account: Account, request_file: Path, words: list[str]) -> None:
-    request_file.write_text('{"source": {}}')
+    request_file.write_text(json.dumps(REQUEST))
     answer = cpt("start", request_file, *words)
     assert (answer.exit_code, account.started) == (ExitCode.REQUEST, [])
     assert "$.name: is missing; say with --name" in answer.stderr
@@ -162,8 +179,22 @@ def test_list_is_a_table_for_people(account: Account) -> None:
     assert "1 min 30 s" in shown
 
 
-def test_list_takes_a_status_and_a_limit(account: Account) -> None:
-    assert [json.loads(line)["name"] for line in cpt("list", "--status", "running", "--json").stdout.splitlines()] == [
+def test_list_has_the_labels_of_requests(account: Account) -> None:
+    account.executions[1]["input"] = json.dumps({"label": "Moves of May"})
+    account.executions[2]["input"] = json.dumps({"name": "renamed", "label": "\x1b[2J"})
+    assert [json.loads(line).get("label") for line in cpt("list", "--json").stdout.splitlines()] == [
+        None,
+        "Moves of May",
+        "\x1b[2J",
+    ]
+    shown = cpt("list").stdout
+    assert "Moves of May" in shown
+    assert "\x1b" not in shown, "a request that was refused had any label"
+
+
+@pytest.mark.parametrize("status", ["running", "RUNNING"])
+def test_list_takes_a_status_and_a_limit(account: Account, status: str) -> None:
+    assert [json.loads(line)["name"] for line in cpt("list", "--status", status, "--json").stdout.splitlines()] == [
         "nightly",
         "by-object-1",
     ]
@@ -227,6 +258,67 @@ def test_watching_goes_on_when_the_network_is_back(account: Account, monkeypatch
 
 
 @pytest.mark.parametrize(
+    "words", [["watch", "nightly"], ["start", "REQUEST", "--watch"], ["watch", "renamed", "--json"]]
+)
+def test_ctrl_c_says_that_the_transfer_continues_and_how_to_return(
+    account: Account, request_file: Path, monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    account.executions.append(execution("weekly"))
+
+    def press(_seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cli.watching.time.sleep", press)
+    answer = cpt(*(str(request_file) if word == "REQUEST" else word for word in words), "--local")
+    name = {"nightly": "nightly", "REQUEST": "weekly", "renamed": "by-object-1"}[words[1]]
+    assert answer.exit_code == 130
+    assert f"no longer watched; {name} goes on. Again: cpt watch {name} --local\n" in answer.stderr
+    assert f"stop: cpt cancel {name} --local\n" in answer.stderr
+    assert account.stopped == []
+
+
+@pytest.mark.parametrize("command", ["watch", "report", "cancel", "approve", "reject", "limit", "teardown"])
+def test_an_empty_name_is_refused_before_anybody_is_asked(account: Account, command: str) -> None:
+    answer = cpt(command, "", *(["--mbps", "5"] if command == "limit" else []))
+    assert answer.exit_code == ExitCode.USAGE
+    assert answer.stderr == "cpt: NAME is empty; give the name of a transfer: cpt list shows them\n"
+
+
+@pytest.mark.parametrize("words", [["report", "nightly"], ["cancel", "nightly"], ["watch", "nobody"]])
+def test_commands_that_are_hinted_at_are_for_the_local_cloud_where_this_one_is(
+    account: Account, words: list[str]
+) -> None:
+    hint = r"cpt (watch nightly|report nightly|list)"
+    assert re.search(f"{hint} --local", cpt(*words, "--local").output)
+    assert re.search(hint, said := cpt(*words).output)
+    assert "--local" not in said
+
+
+def test_approval_is_asked_for_with_the_option_of_the_local_cloud(account: Account) -> None:
+    account.records["nightly"]["transfer"]["stages"] = {"Await Approval": {"enteredAt": 1, "leftAt": 2}}
+    account.executions[0] |= {"status": "FAILED", "stopDate": account.executions[1]["stopDate"], "error": "E"}
+    said = cpt("watch", "nightly", "--local").stdout
+    assert "cpt approve nightly [--pairs N] --local, or cpt reject nightly --local" in said
+
+
+def test_version_is_that_of_the_package() -> None:
+    answer = cpt("--version")
+    assert (answer.exit_code, answer.stdout) == (0, f"cpt {version('cloud-parallel-transfer')}\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+@pytest.mark.parametrize("words", [["--size", "8GB", "--vi", "90", "--ve", "15", "--tv", "9"], ["--help"]])
+def test_output_that_cannot_be_written_is_said_without_a_traceback(words: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "cli.main", "estimate", *words]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == ExitCode.OUTPUT
+    assert done.stderr.splitlines()[-1] == "cpt: the output cannot be written: No space left on device"
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr
+
+
+@pytest.mark.parametrize(
     ("error", "words"),
     [
         (NoCredentialsError(), "give credentials"),
@@ -264,3 +356,20 @@ def test_shell_completes_commands(asked: dict[str, str]) -> None:
     assert answer.returncode == 0
     assert {"reject", "report"} <= set(re.findall(r"\w+", answer.stdout))
     assert "cancel" not in answer.stdout
+
+
+def test_list_tells_from_where_to_where_and_why_one_failed(account: Account) -> None:
+    request = {
+        "source": {"instanceId": "i-0aaaaaaaaaaaaaaa1", "paths": ["/data/[red]\x1b", "/more"]},
+        "destination": {"instanceId": "i-0bbbbbbbbbbbbbbb2", "path": "/restore"},
+    }
+    account.executions.append(execution("broken", "FAILED", input=json.dumps(request), error="DiskFull"))
+    [line] = [json.loads(line) for line in cpt("list", "--status", "failed", "--json").stdout.splitlines()]
+    assert line["source"] == "i-0aaaaaaaaaaaaaaa1:/data/[red]\x1b and 1 more"
+    assert (line["destination"], line["error"]) == ("i-0bbbbbbbbbbbbbbb2:/restore", "DiskFull")
+    shown = cpt("list").stdout
+    assert "DiskFull" in shown
+    assert "i-0aaaaaaaaaaaaaaa1:/data/[red]\\x1b" in shown
+    assert "→ i-0bbbbbbbbbbbbbbb2:/restore" in shown
+    # Of a request that names no ends, and of one that is none, there is nothing to tell.
+    assert "source" not in json.loads(cpt("list", "--json").stdout.splitlines()[0])

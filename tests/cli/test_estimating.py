@@ -88,7 +88,7 @@ def test_one_model_may_be_asked_for() -> None:
 def test_tables_mark_the_row_and_say_why_without_colour() -> None:
     chosen = run(*GIVEN, *PRICES).stdout
     assert "▶ 5" in chosen
-    assert "p = 5: at $10 per hour, 5 pairs save 369 of 533 s, worth $1.03, for $0.0124 more" in chosen
+    assert "p = 5: at $10 per hour, 5 pairs save 6 min 09 s of 8 min 53 s, worth $1.03, for $0.0124 more" in chosen
     compared = run(*GIVEN, "--model", "all").stdout
     assert "▶ zero-wait" in compared
 
@@ -162,3 +162,17 @@ def test_request_without_a_size_says_that_nothing_is_scanned(tmp_path: Path) -> 
     assert found.exit_code == ExitCode.USAGE
     assert "--size (missing)" in found.stderr
     assert "nothing is scanned" in found.stderr
+
+
+def test_a_pre_test_that_would_change_nothing_is_refused() -> None:
+    found = run(*GIVEN, *PRICES, "--pre-test", "60")
+    assert found.exit_code == 2
+    assert "--pre-test" in found.output
+    assert "--model pre-tested" in found.output
+
+
+def test_a_size_without_a_unit_is_said_to_be_bytes() -> None:
+    figures = ["--vi", "90", "--ve", "15", "--tv", "90"]
+    found = CliRunner().invoke(app, ["estimate", "--size", "8", *figures])
+    assert "--size 8: taken as bytes, since it has no unit; for gigabytes write 8GB" in found.stderr
+    assert "taken as bytes" not in CliRunner().invoke(app, ["estimate", "--size", "8GB", *figures]).stderr

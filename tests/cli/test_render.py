@@ -1,13 +1,16 @@
 """What people read, from the golden reports."""
 
 import json
+import re
 from pathlib import Path
 
 from rich.console import Console, RenderableType
 
+from cli.estimate_view import estimate_table
 from cli.render import report_view
 
-REPORTS = Path(__file__).parents[2] / "contracts" / "examples" / "good" / "report"
+GOOD = Path(__file__).parents[2] / "contracts" / "examples" / "good"
+REPORTS = GOOD / "report"
 
 
 def text(view: RenderableType) -> str:
@@ -25,10 +28,14 @@ def test_report_of_measuring_shows_every_figure_and_no_transfer() -> None:
     assert "retried" not in shown
 
 
+def test_report_says_that_the_source_held_no_file() -> None:
+    assert "holds no file" in text(report_view(json.loads((REPORTS / "empty-source.json").read_text())))
+
+
 def test_report_of_a_dry_run_shows_what_would_move_and_that_nothing_did() -> None:
     shown = text(report_view(json.loads((REPORTS / "dry-run.json").read_text())))
     assert "nothing was moved" in shown
-    assert "new: 4,000 files, 1,500 MB, 22.1 s, $0.0327" in shown
+    assert "new: 4,000 files, 1.50 GB, 22.1 s, $0.0327" in shown
     assert "equal, not sent: 12 files, 4 MB" in shown
     assert "this run cost $0.0008" in shown
     assert "retried" not in shown
@@ -36,8 +43,16 @@ def test_report_of_a_dry_run_shows_what_would_move_and_that_nothing_did() -> Non
 
 def test_report_of_a_transfer_shows_what_moved() -> None:
     shown = text(report_view(json.loads((REPORTS / "succeeded.json").read_text())))
-    assert "2,000 MB in 4,021 files and 260 chunks" in shown
+    assert "2 GB in 4,021 entries and 260 chunks" in shown
+    words = "from /data/set-1 on i-0aaaaaaaaaaaaaaa1 (us-west-2) to /data/incoming on i-0bbbbbbbbbbbbbbb2 (eu-west-1)"
+    assert words in " ".join(shown.split())
+    assert "Nightly copy for the lab (Zürich)\nteam/owner: storage@example.com\n" in re.sub(" +\n", "\n", shown)
     assert "measured" not in shown
+
+
+def test_a_report_counts_what_was_left_alone() -> None:
+    shown = text(report_view(json.loads((REPORTS / "succeeded-with-some-left-alone.json").read_text())))
+    assert "left alone: 3, 70 kB at the source, by overwrite" in shown
 
 
 def test_a_dry_run_says_what_would_be_deleted_and_how_to_confirm_that() -> None:
@@ -58,8 +73,70 @@ def test_a_dry_run_says_what_would_be_deleted_and_how_to_confirm_that() -> None:
 
 def test_a_mirror_says_what_was_deleted_and_what_is_still_there() -> None:
     shown = text(report_view(json.loads((REPORTS / "mirrored.json").read_text())))
-    assert "5 extras, 1 MB, were deleted; listed in s3://" in shown
+    assert "5 extras, 1.30 MB, were deleted; listed in s3://" in shown
     assert "still there" not in shown
     shown = text(report_view(json.loads((REPORTS / "mirror-incomplete.json").read_text())))
     assert "still there: 1 changed, 1 not-empty; listed in s3://" in shown
     assert "What to do: Look at what the report lists as remaining." in shown
+
+
+def shown_estimate(name: str, **changes: object) -> str:
+    found = json.loads((GOOD / "estimate" / name).read_text())
+    return " ".join(text(estimate_table({**found, **changes})).split())
+
+
+def test_estimate_shows_what_it_says_of_prices_types_and_pre_tests() -> None:
+    candidates = [
+        {"instanceType": kind, "pairMBps": 20.0, "hourUsd": 0.1, "suitable": True, "reason": f"{rate} MB/s per dollar"}
+        for kind, rate in (("t3.small", 200), ("m5.large", 100))
+    ]
+    shown = shown_estimate("relays-help.json", candidates=candidates, notes=["prices are AWS's, 1.0 days old at most"])
+    assert "Note: prices are AWS's, 1.0 days old at most." in shown
+    assert "Types: t3.small: 200 MB/s per dollar; m5.large: 100 MB/s per dollar." in shown
+    assert shown.count("; with a pre-test") == 1
+
+
+def test_estimate_says_once_that_the_first_seconds_decide() -> None:
+    why = "the direct path of these machines was never measured"
+    assert f"decide about relays: {why}." in shown_estimate("relays-help.json", onTheWay=why)
+    assert shown_estimate("relays-help.json", onTheWay=why, reason=f"{why}; 3 pairs").count(why) == 1
+    assert "Types:" not in shown_estimate("relays-help.json")
+
+
+def test_estimate_shows_what_would_do_in_place_of_relays_and_what_time_is_worth() -> None:
+    shown = shown_estimate("alternatives.json")
+    assert "In place of relays, at best" in shown
+    assert "peer the two VPCs 12.5 s $0.0400 $0.0747" in shown
+    assert "$0.0676 $0.1495 58.5 s" in shown
+    assert "In place of relays" not in shown_estimate("relays-help.json")
+
+
+def test_watt_hours_are_shown_to_those_who_choose_by_them() -> None:
+    assert " Wh " not in shown_estimate("relays-help.json")
+    shown = shown_estimate("relays-help.json", reason="3 pairs take the least energy")
+    assert " Wh " in shown
+    assert " 13.3 " in shown
+
+
+def test_report_says_what_the_first_choice_became() -> None:
+    report = json.loads((REPORTS / "succeeded.json").read_text())
+    assert "later" not in text(report_view(report))
+    row = report["estimate"]["rows"][-1]
+    report["estimate"] |= {"firstChoice": {**row, "pairs": 7}, "chosenPairs": 1}
+    assert "with 7 pairs, later 1 pair;" in " ".join(text(report_view(report)).split())
+
+
+def test_without_relays_nothing_is_compared_with_the_direct_path() -> None:
+    report = json.loads((REPORTS / "succeeded.json").read_text())
+    assert "as long)" in text(report_view(report))
+    shown = text(report_view(report | {"pairs": 0}))
+    assert "as long)" not in shown
+    assert "the direct path alone" not in shown
+
+
+def test_terabytes_and_hours_are_shown_as_people_write_them() -> None:
+    report = json.loads((REPORTS / "succeeded.json").read_text())
+    seconds = {**report["seconds"], "transfer": 58_281.0, "estimate": 58_281.0}
+    shown = text(report_view(report | {"bytes": 5 * 10**12, "seconds": seconds}))
+    assert "5 TB in 4,021 entries" in shown
+    assert "16 h 11 min of data" in shown

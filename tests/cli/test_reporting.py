@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 from cli import main, reporting
 from cli.aws import Aws
+from cli.entry_list import Form, read, show
 from cli.exit_codes import ExitCode
 from cli.reporting import finish, read_report, save_page
 
@@ -35,7 +36,7 @@ class Account:
         return self
 
     def get_caller_identity(self) -> dict[str, str]:
-        return {"Account": "123456789012"}
+        return {"Account": "123456789012", "Arn": "arn:aws:sts::123456789012:assumed-role/people/somebody"}
 
     def get_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
         assert Bucket == BUCKET
@@ -132,3 +133,70 @@ def test_failed_report_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> No
         finish(failed, as_json=False)
     assert ended.value.exit_code == ExitCode.TRANSFER
     assert "What to do: Correct what the failed chunks name" in capsys.readouterr().out
+
+
+class Body:
+    """An object's body as boto3 gives it to those that read it by line."""
+
+    def __init__(self, body: bytes) -> None:
+        self.body = body
+
+    def iter_lines(self) -> list[bytes]:
+        return self.body.splitlines()
+
+
+@dataclass
+class Bucket:
+    objects: dict[str, bytes]
+
+    def get_object(self, *, Bucket: str, Key: str) -> dict[str, Any]:  # noqa: N803
+        assert Bucket == "b"
+        if Key not in self.objects:
+            raise ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "GetObject")
+        return {"Body": Body(self.objects[Key])}
+
+
+END = b'{"end":true,"entries":%d,"complete":%s}\n'
+LISTED = {
+    "e/extras-00000.ndjson": b'{"path":"x","outcome":"refused","reason":"changed"}\n' + END % (1, b"true"),
+    "e/part-00000.ndjson": b'{"path":"a%0Ab","outcome":"refused","reason":"source-changed"}\n',
+    "e/part-00001.ndjson": b'{"path":"c","outcome":"sent","proof":"digest"}\n' + END % (2, b"true"),
+    "e/part-00002.ndjson": b'{"path":"stale","outcome":"sent","proof":"digest"}\n',
+}
+
+
+def shown(objects: dict[str, bytes], form: Form, capfd: pytest.CaptureFixture[str]) -> tuple[str, str]:
+    show(read(Bucket(objects), "s3://b/e/"), form)
+    return capfd.readouterr()
+
+
+def test_list_of_entries_is_read_to_the_line_that_ends_it(capfd: pytest.CaptureFixture[str]) -> None:
+    out, err = shown(LISTED, "entries", capfd)
+    assert [json.loads(line).get("path") for line in out.splitlines()] == ["x", None, "a%0Ab", "c", None]
+    assert err == ""
+
+
+def test_paths_that_were_not_moved_feed_the_next_request(capfd: pytest.CaptureFixture[str]) -> None:
+    assert shown(LISTED, "names", capfd)[0] == "a\nb\0", "extras are nothing that a source has"
+    assert shown(LISTED, "paths", capfd)[0] == "a%0Ab\n"
+
+
+def test_list_that_was_cut_or_has_no_end_says_so(capfd: pytest.CaptureFixture[str]) -> None:
+    _, err = shown({"e/part-00000.ndjson": END % (7, b"false")}, "paths", capfd)
+    assert "cut after 7 entries" in err
+    for objects in ({}, {"e/part-00000.ndjson": b'{"path":"c","outcome":"sent"}\n'}):
+        with pytest.raises(typer.Exit):
+            shown(objects, "paths", capfd)
+        assert "without its last line" in capfd.readouterr().err
+
+
+def test_transfer_that_was_not_verified_has_no_list(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(typer.Exit):
+        list(read(Bucket({}), None))
+    assert "there is no list of its entries" in capfd.readouterr().err
+
+
+def test_zero_bytes_are_for_what_was_not_moved() -> None:
+    answer = CliRunner().invoke(main.app, ["report", "first", "-0"])
+    assert answer.exit_code == ExitCode.USAGE
+    assert "-0 goes with --failed" in answer.stderr

@@ -5,10 +5,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from botocore.exceptions import ClientError
 
+EXAMPLES = Path(__file__).parents[2] / "contracts" / "examples" / "good"
+REQUEST: dict[str, Any] = json.loads((EXAMPLES / "transfer-request" / "minimal.json").read_text())
+"""The least that is a request."""
+SETTINGS: dict[str, str] = json.loads((EXAMPLES / "function-environment" / "two-regions.json").read_text())
 MACHINE = "arn:aws:states:us-west-2:123456789012:stateMachine:cpt-transfer"
 BEGAN = datetime(2026, 11, 21, 2, 0, tzinfo=UTC)
 
@@ -79,6 +84,7 @@ class Account:
     stopped: list[dict[str, Any]] = field(default_factory=list)
     refusal: str | None = None
     used: set[str] = field(default_factory=set)
+    denied: set[str] = field(default_factory=set)
 
     def client(self, _service: str) -> "Account":
         return self
@@ -87,7 +93,17 @@ class Account:
         return self
 
     def get_caller_identity(self) -> dict[str, str]:
-        return {"Account": "123456789012"}
+        return {"Account": "123456789012", "Arn": "arn:aws:sts::123456789012:assumed-role/people/somebody"}
+
+    def get_function_configuration(self, *, FunctionName: str) -> dict[str, Any]:  # noqa: N803
+        assert FunctionName == "cpt-validate-request"
+        self.deny("GetFunctionConfiguration")
+        return {"Environment": {"Variables": SETTINGS}}
+
+    def deny(self, operation: str) -> None:
+        """Refuse a call that this caller may not make."""
+        if operation in self.denied:
+            raise ClientError({"Error": {"Code": "AccessDeniedException", "Message": "no"}}, operation)
 
     def Table(self, name: str) -> "Rows":  # noqa: N802
         return Rows(self, name.removeprefix("cpt-"))
@@ -138,5 +154,6 @@ class Rows:
         return {"Items": items[at : at + 1], **more}
 
     def get_item(self, *, Key: dict[str, str]) -> dict[str, Any]:  # noqa: N803
+        self.account.deny("GetItem")
         record = self.account.records.get(Key["transferId"], {}).get(Key["record"])
         return {} if record is None else {"Item": record}

@@ -18,7 +18,7 @@ AWS = ROOT / ".tools" / "bin" / "aws"
 def problem(command: str) -> str | None:
     """What its parser says against a command; None where it would be understood."""
     words = shlex.split(command.removeprefix("sudo ").removeprefix(".venv/bin/"))
-    known = {"cpt": _cpt, "aws": _aws, "make": _make, "npx": _cdk}
+    known = {"cpt": _cpt, "aws": _aws, "make": _make, "npx": _cdk, "git": _git}
     return known[words[0]](words[1:]) if words[0] in known else f"{words[0]}: no parser is known for it"
 
 
@@ -62,6 +62,11 @@ def _cdk(words: list[str]) -> str | None:
         return f"npx {words[0]}: only the CDK comes with the checkout"
     wrong = [word for word in words[2:] if word.startswith("--") and word not in _cdk_help(words[1])]
     return f"cdk {words[1]} has no {', '.join(wrong)}" if wrong else None
+
+
+def _git(words: list[str]) -> str | None:
+    known = subprocess.run(["git", "--list-cmds=main"], capture_output=True, text=True, check=True).stdout.split()
+    return None if words[0] in known else f"git has no command {words[0]}"
 
 
 @cache

@@ -19,6 +19,10 @@ NOT_RUN = {
     r"make test": "runs this",
     r"make synth|\.venv/bin/cpt (local (up|down|request .*)|start .* --local)": "tests/e2e/test_first_transfer.py runs "
     "the README's five commands",
+    r"git (pull|checkout COMMIT)": "the checkout is the one that is tested; "
+    "tests/infra/freshness.test.ts changes sources under what was built from them",
+    r"npx cdk (diff|deploy --all)": "the account is this file's; "
+    "tests/e2e/test_cdk_deploy.py deploys over a deployment, and compares",
     r"(cpt leave|npx cdk destroy).*": "the account is this file's; tests/e2e/test_leaving.py leaves one",
     r"(sudo )?make bench-.*": "takes minutes, and the machine for itself",
 }

@@ -20,8 +20,13 @@ END_TYPE = "t3.small"
 LOOK_SECONDS = 0.1
 # It dies at once and is not started again, as one that has died too often.
 KILL_RELAY = "systemctl stop --no-block 'cpt-relay-*'; systemctl kill --signal=KILL 'cpt-relay-*'"
-SLOW_MBPS = 40
-"""For a transfer that something is to happen to: at 5 MB/s most is left to move then, however busy the machine is."""
+SLOW_MBPS = 8
+"""For a transfer that something is to happen to: at 1 MB/s most is left to move then, however busy the machine is.
+
+Once it has been seen, the limit is lifted: nobody waits for the rest.
+"""
+LARGE = 100_000_000
+"""Two minutes as slowly as it begins, five seconds on the direct path (20 MB/s)."""
 
 
 @dataclass
@@ -105,6 +110,20 @@ class Account:
     def run(self, request: Any, name: str) -> Run:
         """Start and wait."""
         return self.wait(self.start(request, name))
+
+    def start_slowly(self, request: dict[str, Any], name: str) -> str:
+        """Start an execution that has most of `LARGE` left, until `lift_once_joined`, however busy the machine is."""
+        return self.start({"chunkSizeMiB": 1, "bandwidthLimitMbps": SLOW_MBPS, **request}, name)
+
+    def limit_once_moving(self, transfer_id: str, mbps: int) -> None:
+        """Limit a transfer once it moves: in the request, the limit would change its estimate."""
+        self.cloud.wait_for(lambda: self.record(transfer_id, "membership"), 60)
+        self.limit(transfer_id, mbps)
+
+    def lift_once_joined(self, name: str, pairs: int) -> None:
+        """Lift the limit of a transfer as soon as that many pairs take part."""
+        self.cloud.wait_for(lambda: sum("joinedAt" in node for node in self.nodes(name)) == 2 * pairs, 90)
+        self.limit(name, None)
 
     def history(self, arn: str) -> list[str]:
         """Names of the states entered, in order."""
@@ -204,6 +223,11 @@ class Account:
         answer = self.aws.client("lambda").invoke(FunctionName=function, Payload=payload)
         assert "FunctionError" not in answer, answer["Payload"].read()
 
+    def look_at(self, transfer_id: str) -> None:
+        """What the minute's schedule brings about for a transfer, by hand: returns when all has been looked at."""
+        detail = {"schemaVersion": 1, "type": "Look Due", "transferId": transfer_id}
+        self.invoke("cpt-reconcile", {"detail-type": "Look Due", "source": "cpt.control", "detail": detail})
+
     def configure(self, function: str, **variables: str) -> None:
         """Change a Lambda's environment."""
         client = self.aws.client("lambda")
@@ -234,7 +258,9 @@ class Account:
         prefixes = (f"transfers/{transfer_id}/", f"ends/{self.shared(transfer_id)}/")
         s3 = self.aws.client("s3")
         objects = [o for p in prefixes for o in s3.list_objects_v2(Bucket=self.bucket, Prefix=p).get("Contents", [])]
-        kept = [f"{prefixes[0]}{name}" for name in ("report.", "files/", "skipped/")]  # the report and its lists
+        kept = [
+            f"{prefixes[0]}{name}" for name in ("report.", "files/", "skipped/", "logs/", "entries/")
+        ]  # what is told
         if (self.record(transfer_id, "transfer") or {}).get("status") == "FAILED":
             again = ("plan.json", "manifest/", "listing/", "changed/")  # to go on with
             kept += [f"{prefixes[1]}{name}" for name in again]
@@ -257,6 +283,13 @@ class Account:
             "active": "active" in (self.record(transfer_id, "transfer") or {}),
         }
         return {what: left for what, left in found.items() if left}
+
+    def logs(self, transfer_id: str) -> dict[str, str]:
+        """What was kept of the logs of a transfer's machines, by the machine's part in it."""
+        s3, prefix = self.aws.client("s3"), f"transfers/{transfer_id}/logs/1/"
+        keys = [o["Key"] for o in s3.list_objects_v2(Bucket=self.bucket, Prefix=prefix).get("Contents", [])]
+        bodies = {key: s3.get_object(Bucket=self.bucket, Key=key)["Body"].read().decode() for key in keys}
+        return {key.removeprefix(prefix).removesuffix(".log"): body for key, body in bodies.items()}
 
     def launched(self, transfer_id: str, region: str) -> list[dict[str, Any]]:
         """Every instance of the transfer in a region, terminated ones included."""

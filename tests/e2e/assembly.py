@@ -1,16 +1,17 @@
-"""Templates of a deployment with other regions than the two of cdk.json."""
+"""Templates of a deployment with other settings than those of cdk.json."""
 
 import json
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from cli.aws import configuration
 
 
-def synthesized(folder: Path, regions: Iterable[str]) -> Path:
-    """The templates for `regions`, written into `folder`, which is returned."""
-    settings = {**configuration(), "regions": {region: {} for region in regions}}
+def synthesized(folder: Path, regions: Iterable[str], **more: Any) -> Path:
+    """The templates for `regions` and these settings, written into `folder`, which is returned."""
+    settings = {**configuration(), "regions": {region: {} for region in regions}, **more}
     context = ["-c", f"cpt={json.dumps(settings)}", "--output", str(folder)]
     command = ["npx", "--no-install", "cdk", "synth", "--quiet", *context]
     subprocess.run(command, check=True, capture_output=True, timeout=240)

@@ -12,6 +12,7 @@ from tests.e2e.files import make_files, tree
 
 SIZE = 2_000_000
 BLOCK = 64 << 10
+LEAST_BYTES = 4096
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +64,23 @@ def test_run_again_only_what_differs_is_sent(account: Account, tmp_path: Path) -
     assert 100_000 <= crossed < 100_000 + BLOCK
     assert third["cost"]["egress"] < first["cost"]["egress"] / 10
     assert tree(tmp_path / "out" / "set") == tree(source)
+
+    # Modes alone: no byte crosses, but of files that are so small that their digest would tell what is in them.
+    for path in ("large.bin", "deep/small 3.txt", "deep/small 7.txt"):
+        (source / path).chmod(0o604)
+    assert (source / "deep" / "small 3.txt").stat().st_size >= LEAST_BYTES
+    fourth = succeeded(account.run(request, "often-attempt4"))
+    assert fourth["bytes"] == sent_bytes(account, "often") > 3_100_000
+    assert fourth["bytes"] - fourth["savedBytes"] == len("other words")
+    assert tree(tmp_path / "out" / "set") == tree(source)
+    assert "leftAlone" not in fourth
+
+    there = tmp_path / "out" / "set" / "deep" / "small 7.txt"
+    (source / "deep" / "small 7.txt").write_text("by the source, again")
+    (source / "new.txt").write_text("new")
+    fifth = succeeded(account.run({**request, "overwrite": "never"}, "often-attempt5"))
+    assert (fifth["bytes"], fifth["leftAlone"]) == (3, {"entries": 1, "bytes": len("by the source, again")})
+    assert there.read_text() == "other words"
 
 
 def test_a_name_that_was_used_is_refused_with_the_remedy(account: Account, tmp_path: Path) -> None:

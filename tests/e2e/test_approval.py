@@ -11,7 +11,8 @@ from typer.testing import CliRunner, Result
 from cli.exit_codes import ExitCode, exit_code
 from cli.main import app
 from cli.transfer_state import read_state
-from tests.e2e.account import HOME, OTHER, Account, Run
+from tests.chaos.extent import cases, only_full
+from tests.e2e.account import HOME, OTHER, SLOW_MBPS, Account, Run
 from tests.e2e.files import make_files, tree
 
 WAITING_SECONDS = 60
@@ -91,6 +92,8 @@ def test_a_person_takes_another_row_than_the_recommended_one(account: Account, t
     assert (refused.exit_code, "40 is not a row" in refused.output) == (ExitCode.REQUEST, True)
 
     assert waiting.cpt("approve", "approved", "--pairs", str(other)).exit_code == 0
+    account.limit_once_moving("approved", SLOW_MBPS)
+    account.lift_once_joined("approved", other)
     run = account.wait(waiting.arn)
     assert (run.status, run.cause) == ("SUCCEEDED", None)
     assert (run.report["pairs"], run.report["estimate"]["chosenPairs"]) == (other, other)
@@ -118,6 +121,7 @@ def test_without_an_answer_it_ends_by_itself(account: Account, tmp_path: Path) -
     assert exit_code(run.report) == ExitCode.UNANSWERED
 
 
+@only_full
 def test_stopped_while_it_waits_nothing_is_left(account: Account, tmp_path: Path) -> None:
     waiting = Waiting(account, tmp_path, "stopped-waiting")
     account.aws.client("stepfunctions").stop_execution(executionArn=waiting.arn)
@@ -127,11 +131,14 @@ def test_stopped_while_it_waits_nothing_is_left(account: Account, tmp_path: Path
 
 @pytest.mark.parametrize(
     ("output", "status", "error"),
-    [
-        ({"pairs": 0}, "SUCCEEDED", None),
-        ({"pairs": 40}, "FAILED", "InvalidApproval"),
-        ({}, "FAILED", "InvalidApproval"),
-    ],
+    cases(
+        [
+            ({"pairs": 0}, "SUCCEEDED", None),
+            ({"pairs": 40}, "FAILED", "InvalidApproval"),
+            ({}, "FAILED", "InvalidApproval"),
+        ],
+        [({"pairs": 40}, "FAILED", "InvalidApproval")],
+    ),
 )
 def test_whoever_reads_the_history_may_answer_without_the_command_line(
     account: Account, tmp_path: Path, output: dict[str, int], status: str, error: str | None

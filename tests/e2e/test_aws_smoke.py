@@ -14,6 +14,7 @@ from bench.aws_smoke import transfer
 from bench.aws_smoke.options import least_usd
 from local.cloud import CHECKOUT, LocalCloud
 from local.config import LocalConfig
+from tests.chaos.extent import only_full
 from tests.conformance.compare import differences
 from tests.e2e.account import HOME, OTHER
 from tests.e2e.person import Person, by_role
@@ -88,6 +89,7 @@ def finished(person: Person) -> Iterator[Finished]:
         yield Finished(whole.returncode, output, results, kept, cut.returncode, cut_output, left)
 
 
+@only_full
 def test_it_proves_a_transfer_through_a_pair_and_says_what_it_cost(finished: Finished) -> None:
     assert finished.code == 0, finished.output
     assert finished.results["through pair-1"]["measured"] > 0.05
@@ -96,6 +98,7 @@ def test_it_proves_a_transfer_through_a_pair_and_says_what_it_cost(finished: Fin
     assert "role/team/data/mover" in finished.output
 
 
+@only_full
 def test_ctrl_c_in_the_middle_of_the_transfer_is_a_failure_that_stops_it(person: Person, finished: Finished) -> None:
     assert finished.cut_code == 1
     assert "interrupted" in finished.cut_output
@@ -105,6 +108,7 @@ def test_ctrl_c_in_the_middle_of_the_transfer_is_a_failure_that_stops_it(person:
     assert sorted(one["status"] for one in executions) == ["ABORTED", "SUCCEEDED"]
 
 
+@only_full
 def test_nothing_that_either_made_is_left(person: Person, finished: Finished) -> None:
     assert any(what.startswith("i-") for what in finished.left_before_the_cut)  # the script would have seen it
     assert finished.code == 0
@@ -114,6 +118,7 @@ def test_nothing_that_either_made_is_left(person: Person, finished: Finished) ->
     assert not [run for run in machines if Path(f"/var/tmp/cpt-smoke-{run}").exists()]
 
 
+@only_full
 def test_its_recording_names_nobody(person: Person, finished: Finished) -> None:
     answers = json.dumps(finished.record["calls"])
     keys = (person.environment["AWS_ACCESS_KEY_ID"], person.environment["AWS_SESSION_TOKEN"])
@@ -123,6 +128,7 @@ def test_its_recording_names_nobody(person: Person, finished: Finished) -> None:
     assert finished.record["timings"]["relayStarts"]
 
 
+@only_full
 @pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.stem)
 def test_the_emulator_answers_as_was_recorded(file: Path, finished: Finished) -> None:
     assert differences(json.loads(file.read_text()), finished.record) == []

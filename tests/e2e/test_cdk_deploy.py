@@ -50,6 +50,7 @@ def assembly(cloud: LocalCloud, cdk: Cdk, tmp_path_factory: pytest.TempPathFacto
     return made
 
 
+@only_full
 def test_what_was_deployed_is_what_the_settings_say(cloud: LocalCloud, assembly: Path, cdk: Cdk) -> None:
     stacks = cloud.client("cloudformation").describe_stacks()["Stacks"]
     outputs = {o["OutputKey"]: o["OutputValue"] for s in stacks for o in s.get("Outputs", [])}
@@ -61,6 +62,7 @@ def test_what_was_deployed_is_what_the_settings_say(cloud: LocalCloud, assembly:
     assert "Number of stacks with differences: 0" in cdk("diff", "--app", str(assembly))
 
 
+@only_full
 def test_it_moves_data(cloud: LocalCloud, assembly: Path, tmp_path: Path) -> None:
     assert assembly.is_dir()
     account = Account(cloud, tmp_path)
@@ -118,7 +120,7 @@ def test_a_deployment_over_a_running_transfer_of_another_format_ends_it_by_name(
     assert (account.record("deployed-over", "transfer") or {})["formatVersion"] == FORMAT_VERSION - 1
     forget_stages(account, "deployed-over")
     cdk("deploy", "--all", "--require-approval", "never", "--app", str(assembly))
-    account.invoke("cpt-reconcile")
+    account.look_at("deployed-over")
     run = account.wait(arn)
     assert (run.status, run.error) == ("FAILED", "RecordOfOtherVersion"), run.cause
     assert "deployed over" in str(run.cause)
@@ -132,6 +134,7 @@ def test_a_deployment_over_a_running_transfer_of_another_format_ends_it_by_name(
     assert tree(tmp_path / "out" / "set") == tree(source)
 
 
+@only_full  # what holds, and that nothing is left once it is undone, is test_leaving's too
 def test_destroy_fails_by_name_after_the_documented_set_up_and_succeeds_once_it_is_undone(
     cloud: LocalCloud, assembly: Path, cdk: Cdk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

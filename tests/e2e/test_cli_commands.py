@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from subprocess import PIPE
 from typing import Any
@@ -15,7 +16,7 @@ from typer.testing import CliRunner, Result
 
 from cli.exit_codes import ExitCode
 from cli.main import app
-from tests.e2e.account import HOME, OTHER, Account
+from tests.e2e.account import HOME, LARGE, OTHER, SLOW_MBPS, Account
 from tests.e2e.files import make_files, tree
 from tests.e2e.wire import wire
 
@@ -46,8 +47,12 @@ def request_file(account: Account, work: Path, large_bytes: int, **more: Any) ->
 
 
 def test_start_and_watch_streams_events_up_to_the_report(account: Account, tmp_path: Path) -> None:
-    request = request_file(account, tmp_path, 250_000_000, relays={"pairs": 1})
-    result = cpt("start", request, "--name", "streamed", "--watch", "--json")
+    called = {"label": "Moves of May (2nd)", "tags": {"cost centre": "4711"}}
+    request = request_file(account, tmp_path, LARGE, relays={"pairs": 1}, bandwidthLimitMbps=SLOW_MBPS, **called)
+    with ThreadPoolExecutor(1) as beside:
+        lifted = beside.submit(account.lift_once_joined, "streamed", 1)
+        result = cpt("start", request, "--name", "streamed", "--watch", "--json")
+    lifted.result()
     assert result.exit_code == ExitCode.SUCCEEDED, result.output
     started, *events = lines(result)
     assert started["name"] == "streamed"
@@ -58,7 +63,13 @@ def test_start_and_watch_streams_events_up_to_the_report(account: Account, tmp_p
         assert kind in kinds
     assert kinds[-1] == "Transfer Ended"
     assert events[-1]["report"]["verified"]
+    assert {key: events[-1]["report"]["request"][key] for key in called} == called
     assert tree(tmp_path / "out" / "set") == tree(tmp_path / "set")
+
+    *entries, end = lines(cpt("report", "streamed", "--entries"))
+    assert {(entry["outcome"], entry["proof"]) for entry in entries} == {("sent", "digest")}
+    assert end == {"end": True, "entries": len(entries), "complete": True}
+    assert cpt("report", "streamed", "--failed", "-0").stdout == ""
 
     # Whoever comes back later is told all of it again.
     later = lines(cpt("watch", "streamed", "--json"))
@@ -80,12 +91,12 @@ def test_a_name_serves_once(account: Account, tmp_path: Path) -> None:
 
 
 def test_cancel_ends_it_and_list_shows_it_before_and_after(account: Account, tmp_path: Path) -> None:
-    request = request_file(account, tmp_path, 600_000_000, relays={"pairs": 1})
+    request = request_file(account, tmp_path, LARGE, relays={"pairs": 1}, bandwidthLimitMbps=SLOW_MBPS)
     assert cpt("start", request, "--name", "unwanted").exit_code == 0
     account.cloud.wait_for(lambda: account.progress("unwanted").get("firstByteAt"), 60)
     running = lines(cpt("list", "--status", "running", "--json"))
     assert [(entry["name"], entry["status"]) for entry in running] == [("unwanted", "RUNNING")]
-    assert running[0]["totalBytes"] > 600_000_000
+    assert running[0]["totalBytes"] > LARGE
     assert "unwanted" in cpt("list").stdout
 
     cancelled = cpt("cancel", "unwanted", "--reason", "wrong directory", "--json")
@@ -95,7 +106,10 @@ def test_cancel_ends_it_and_list_shows_it_before_and_after(account: Account, tmp
     account.cloud.wait_for(
         lambda: (record := account.record("unwanted", "transfer")) and record["status"] == "FAILED", 90
     )
-    assert cpt("report", "unwanted").exit_code == ExitCode.STOPPED
+    told = cpt("report", "unwanted", "--json")
+    assert told.exit_code == ExitCode.STOPPED
+    assert json.loads(told.stdout)["cause"] == "the execution ended as ABORTED (Cancelled): wrong directory"
+    assert json.loads(told.stdout)["request"]["destination"]["path"] == str(tmp_path / "out")
     assert not account.rules("unwanted", HOME) + account.rules("unwanted", OTHER)
 
     twice = cpt("cancel", "unwanted")

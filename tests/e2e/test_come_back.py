@@ -7,26 +7,20 @@ from typing import Any
 import pytest
 
 from tests.chaos.extent import cases
-from tests.e2e.account import HOME, OTHER, SLOW_MBPS, Account
+from tests.e2e.account import HOME, LARGE, OTHER, Account
 from tests.e2e.files import make_files, tree
-from tests.e2e.test_events import paths_with_data, rules_disabled
+from tests.e2e.test_events import begin, finish, rules_disabled
 
-pytestmark = pytest.mark.paced
-
-LARGE = 300_000_000  # 60 s as slowly as it begins
 PLACES = {"sender": (HOME, "send"), "receiver": (OTHER, "receive")}
 # The daemons are one program: each signal and each side once, all pairs of them in `make chaos`.
 SHORT = [("sender", "KILL"), ("receiver", "STOP")]
 ENDS = cases([*SHORT, ("sender", "STOP"), ("receiver", "KILL")], SHORT)
-RULES = ("cpt-reconcile", "cpt-watch-relays", "cpt-retry-chunk", "cpt-replace-relay")
+RULES = ("cpt-reconcile", "cpt-restart-end", "cpt-watch-relays", "cpt-retry-chunk", "cpt-replace-relay")
 
 
-def begin(account: Account, work: Path, name: str) -> str:
-    source = make_files(work / "set", large_bytes=LARGE)
-    request = account.request(source, work / "out", bandwidthLimitMbps=SLOW_MBPS, relays={"pairs": 1})
-    arn = account.start(request, name)
-    account.cloud.wait_for(lambda: "pair-1" in paths_with_data(account, name), 60)
-    return arn
+def begun(account: Account, work: Path, name: str) -> str:
+    """A slow transfer whose pair carries data; its execution."""
+    return begin(account, make_files(work / "set", large_bytes=LARGE), work / "out", name)
 
 
 def epoch(account: Account, name: str, side: str) -> int:
@@ -40,8 +34,7 @@ def moved_by_pair(account: Account, name: str) -> int:
 
 def check(account: Account, arn: str, name: str, work: Path) -> dict[str, Any]:
     """It arrived; nobody but the machines themselves has done anything about it."""
-    account.limit(name, None)
-    run = account.wait(arn)
+    run = finish(account, arn, name)
     assert (run.status, run.cause) == ("SUCCEEDED", None)
     assert tree(work / "out" / "set") == tree(work / "set")
     assert run.report["retries"] == 0
@@ -56,7 +49,7 @@ def test_end_comes_back_and_goes_on_without_an_attempt_lost(
 ) -> None:
     name, (region, role) = f"{side}-{signal.lower()}", PLACES[side]
     with rules_disabled(account, *RULES):
-        arn = begin(account, tmp_path, name)
+        arn = begun(account, tmp_path, name)
         before = epoch(account, name, side)
         moved = int(account.progress(name)["movedBytes"])
         machine = account.source if side == "sender" else account.destination
@@ -74,7 +67,7 @@ def test_end_comes_back_and_goes_on_without_an_attempt_lost(
 def test_relay_comes_back_and_carries_on(account: Account, tmp_path: Path, signal: str) -> None:
     name = f"relay-{signal.lower()}"
     with rules_disabled(account, *RULES):
-        arn = begin(account, tmp_path, name)
+        arn = begun(account, tmp_path, name)
         node = next(node for node in account.nodes(name) if node["nodeId"] == "source-1-0")
         account.shell(node["instanceId"], HOME, f"systemctl kill --signal={signal} 'cpt-relay-{name}'")
         gone = account.progress(name)["at"]

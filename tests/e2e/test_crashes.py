@@ -13,7 +13,7 @@ from tests.e2e.test_endings import STATES, nothing_left
 FUNCTIONS = [name.lower().replace(" ", "-") for name in STATES]
 IN_BRANCH = ("spawn-relays", "await-relays", "pre-test-relays", "join-relays", "release-relays")
 # Before there are relays, with a sender that never starts, and where nothing takes down what there is.
-SHORT = ["plan-chunks", "start-transfer", "tear-down"]
+SHORT = ["start-transfer", "tear-down"]
 
 
 @pytest.mark.parametrize("function", cases([name for name in FUNCTIONS if name not in IN_BRANCH], SHORT))
@@ -23,7 +23,7 @@ def test_a_function_that_crashes(account: Account, tmp_path: Path, function: str
     nothing_left(account, f"crash-{function}")
 
 
-@pytest.mark.parametrize("function", cases(IN_BRANCH, ["spawn-relays", "join-relays"]))
+@pytest.mark.parametrize("function", cases(IN_BRANCH, ["spawn-relays"]))
 def test_a_function_of_the_fleet_that_crashes_leaves_the_direct_path(
     account: Account, tmp_path: Path, function: str
 ) -> None:

@@ -101,11 +101,25 @@ def route_deleted(account: Account) -> Iterator[None]:
     ec2.create_route(RouteTableId=table["RouteTableId"], DestinationCidrBlock=ANYWHERE, GatewayId=out["GatewayId"])
 
 
+@contextmanager
+def own_name_server(account: Account) -> Iterator[None]:
+    ec2 = account.cloud.client("ec2", OTHER)
+    here = [{"Name": "group-name", "Values": ["cpt-relay"]}]
+    [group] = ec2.describe_security_groups(Filters=here)["SecurityGroups"]
+    [vpc] = ec2.describe_vpcs(VpcIds=[group["VpcId"]])["Vpcs"]
+    servers = [{"Key": "domain-name-servers", "Values": ["10.11.0.53"]}]
+    options = ec2.create_dhcp_options(DhcpConfigurations=servers)["DhcpOptions"]["DhcpOptionsId"]
+    ec2.associate_dhcp_options(DhcpOptionsId=options, VpcId=vpc["VpcId"])
+    yield
+    ec2.associate_dhcp_options(DhcpOptionsId=vpc["DhcpOptionsId"], VpcId=vpc["VpcId"])
+
+
 @pytest.mark.parametrize(
     ("broken", "check", "about", "remedy"),
     [
         (policy_detached, "policy", "source", "aws iam attach-role-policy --role-name cpt-endpoint"),
         (daemon_deleted, "daemon", OTHER, "npx cdk deploy cpt-region-eu-west-1 --force"),
+        (own_name_server, "names", OTHER, "regions.eu-west-1.nameServers in cdk.json"),
         (route_deleted, "path", "source", "to an internet gateway"),
     ],
 )
@@ -153,8 +167,16 @@ def test_machine_that_nobody_prepared_and_one_that_is_gone(account: Account, tmp
         ("agent", "destination"),
         ("policy", "destination"),
         ("group", "destination"),
+        ("consent", "destination"),
     ]
-    remedies = ["correct instanceId", "amazon-ssm-agent", "associate-iam-instance-profile", "modify-instance-attribute"]
+    assert found[-1]["status"] == "warning"
+    remedies = [
+        "correct instanceId",
+        "amazon-ssm-agent",
+        "associate-iam-instance-profile",
+        "modify-instance-attribute",
+        f"aws ec2 create-tags --region {OTHER} --resources {bare} --tags Key=cpt:end,Value=cpt",
+    ]
     for one, remedy in zip(found, remedies, strict=True):
         assert remedy in one["remedy"]
 

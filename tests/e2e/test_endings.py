@@ -13,12 +13,11 @@ from typer.testing import CliRunner
 from cli.exit_codes import ExitCode
 from cli.main import app
 from local.config import Fault
-from tests.chaos.extent import cases
-from tests.e2e.account import HOME, OTHER, SLOW_MBPS, Account
+from tests.chaos.extent import cases, only_full
+from tests.e2e.account import HOME, LARGE, OTHER, SLOW_MBPS, Account
 from tests.e2e.files import make_files, tree
 from tools.data_flow import tasks
 
-LARGE = 600_000_000  # 15 s with a pair, 2 minutes where it is slow
 LOOKS = 5
 # Only where a person is asked (test_approval.py), where a listing takes long (test_listing.py), where little is known
 # of the machines (test_first_contact.py), or where something is removed (test_mirror.py).
@@ -29,6 +28,7 @@ RARE = {
     "Extend Plan",
     "Finish Survey",
     "Decide Relays",
+    "Make Way",
     "Delete Extras",
 }
 STATES = [
@@ -36,7 +36,7 @@ STATES = [
 ]
 
 # Before anything is there, while relays start, when they have joined, when all has arrived, while all is taken down.
-SHORT = ["Validate Request", "Await Relays", "Join Relays", "Verify Transfer", "Tear Down"]
+SHORT = ["Await Relays", "Tear Down"]
 
 
 def begin(account: Account, work: Path, name: str, **more: Any) -> str:
@@ -65,7 +65,7 @@ def nothing_left(account: Account, name: str) -> None:
     for _ in range(LOOKS):
         with suppress(TimeoutError):
             account.cloud.wait_for(lambda: not account.left(name), 15)
-        account.invoke("cpt-reconcile")
+        account.invoke("cpt-watch-transfers")
         if not account.left(name):
             return
     assert account.left(name) == {}, account.record(name, "transfer")
@@ -77,7 +77,8 @@ def test_stopped_from_any_state_on(account: Account, tmp_path: Path, state: str)
     late = state in ("Release Relays", "Verify Transfer", "Tear Down", "Write Report")
     source = make_files(tmp_path / "set", large_bytes=20_000_000 if late else LARGE)
     name = f"stopped-{state.replace(' ', '-')}"
-    arn = account.start(account.request(source, tmp_path / "out", relays={"pairs": 1}, preTest=True), name)
+    slow = {} if late else {"bandwidthLimitMbps": SLOW_MBPS}
+    arn = account.start(account.request(source, tmp_path / "out", relays={"pairs": 1}, preTest=True, **slow), name)
     account.entered(arn, state)
     try:
         stop(account, arn)
@@ -141,12 +142,13 @@ def test_execution_that_takes_too_long(spoilt: Account, tmp_path: Path) -> None:
     assert report(spoilt, "too-long")["error"] == "ExecutionTimedOut"
 
 
+@only_full
 def test_execution_whose_state_machine_is_deleted(spoilt: Account, tmp_path: Path) -> None:
     begin(spoilt, tmp_path, "machine-deleted")
     spoilt.cloud.wait_for(lambda: joined(spoilt, "machine-deleted"), 90)
     spoilt.aws.client("stepfunctions").delete_state_machine(stateMachineArn=spoilt.machine)
     spoilt.change_record("machine-deleted", "executionStartedAt", 0)  # for two minutes it might be too new to be known
-    spoilt.invoke("cpt-reconcile")
+    spoilt.look_at("machine-deleted")
     nothing_left(spoilt, "machine-deleted")
     assert report(spoilt, "machine-deleted")["error"] == "ExecutionGone"
 

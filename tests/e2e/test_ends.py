@@ -6,22 +6,19 @@ import time
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from local.config import Fault
-from tests.e2e.account import HOME, OTHER, SLOW_MBPS, Account
+from tests.chaos.extent import only_full
+from tests.e2e.account import HOME, LARGE, OTHER, SLOW_MBPS, Account
 from tests.e2e.files import make_files, tree
-from tests.e2e.test_events import paths_with_data, rules_disabled
+from tests.e2e.test_events import finish, paths_with_data, rules_disabled
 
-# Bytes are counted to the last one, and a disk that another test keeps busy delays what is counted.
-pytestmark = pytest.mark.paced
-LARGE = 400_000_000  # 80 s as slowly as it begins, so that an end dies in the middle
 PLACES = {"sender": (HOME, "send"), "receiver": (OTHER, "receive")}
 
 
 def begin(account: Account, work: Path, name: str, **more: Any) -> str:
     source = make_files(work / "set", large_bytes=LARGE)
-    arn = account.start(account.request(source, work / "out", bandwidthLimitMbps=SLOW_MBPS, **more), name)
+    slow = {"chunkSizeMiB": 1, "bandwidthLimitMbps": SLOW_MBPS}
+    arn = account.start(account.request(source, work / "out", **slow, **more), name)
     account.cloud.wait_for(lambda: account.progress(name).get("bytes", 0) > 0, 60)
     return arn
 
@@ -56,9 +53,9 @@ def receiver(account: Account, name: str) -> dict[str, Any]:
 
 def look(account: Account, name: str, side: str) -> None:
     """The minute's look finds that it is the same report as half a minute before."""
-    account.invoke("cpt-reconcile")
+    account.invoke("cpt-watch-ends")
     account.change_record(name, f"ends.{side}.heard", 0)
-    account.invoke("cpt-reconcile")
+    account.invoke("cpt-watch-ends")
 
 
 def sent(account: Account, name: str) -> int:
@@ -66,14 +63,14 @@ def sent(account: Account, name: str) -> int:
     return int((account.record(name, "transfer") or {})["outcome"]["delivered"]["sentBytes"])
 
 
+@only_full
 def test_sender_that_was_stopped_is_started_again_and_sends_only_the_rest(account: Account, tmp_path: Path) -> None:
     arn = begin(account, tmp_path, "sender-stopped", relays={"pairs": 1})
     account.cloud.wait_for(lambda: "pair-1" in paths_with_data(account, "sender-stopped"), 60)
     stop(account, "sender-stopped", "sender")
     stopped_at = time.time()
     look(account, "sender-stopped", "sender")
-    account.limit("sender-stopped", None)
-    run = account.wait(arn)
+    run = finish(account, arn, "sender-stopped")
     assert (run.status, run.cause) == ("SUCCEEDED", None)
     assert tree(tmp_path / "out" / "set") == tree(tmp_path / "set")
     chunks = account.chunks("sender-stopped")
@@ -87,6 +84,7 @@ def test_sender_that_was_stopped_is_started_again_and_sends_only_the_rest(accoun
     assert not list((tmp_path / "out").glob(".cpt-partial-*"))
 
 
+@only_full
 def test_receiver_that_was_stopped_is_started_again_and_the_large_file_goes_on(
     account: Account, tmp_path: Path
 ) -> None:
@@ -94,8 +92,7 @@ def test_receiver_that_was_stopped_is_started_again_and_the_large_file_goes_on(
     stop(account, "receiver-stopped", "receiver")
     stopped_at, moved = time.time(), int(account.progress("receiver-stopped")["movedBytes"])
     look(account, "receiver-stopped", "receiver")
-    account.limit("receiver-stopped", None)
-    run = account.wait(arn)
+    run = finish(account, arn, "receiver-stopped")
     assert (run.status, run.cause) == ("SUCCEEDED", None)
     assert tree(tmp_path / "out" / "set") == tree(tmp_path / "set")
     # The last words of the one that was killed may have reached the table after its end.
@@ -109,7 +106,7 @@ def test_machine_that_stops_ends_the_transfer_at_once_and_started_again_it_goes_
     account: Account, tmp_path: Path
 ) -> None:
     ec2 = account.cloud.client("ec2", OTHER)
-    with rules_disabled(account, "cpt-reconcile"):
+    with rules_disabled(account, "cpt-restart-end"):
         arn = begin(account, tmp_path, "machine-gone", relays={"pairs": 0})
         ec2.stop_instances(InstanceIds=[account.destination])
         run = account.wait(arn, 60)

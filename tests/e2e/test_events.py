@@ -1,16 +1,14 @@
 """Relays die and chunks fail; rules decide, and behind the rules the reconciler."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from tests.chaos.extent import only_full
-from tests.e2e.account import HOME, KILL_RELAY, SLOW_MBPS, Account
+from tests.e2e.account import HOME, KILL_RELAY, LARGE, SLOW_MBPS, Account, Run
 from tests.e2e.files import make_files, tree
-
-LARGE = 500_000_000  # 100 s as slowly as it begins, then 25 s on the direct path alone (20 MB/s)
 
 
 def paths_with_data(account: Account, transfer_id: str) -> set[str]:
@@ -20,20 +18,35 @@ def paths_with_data(account: Account, transfer_id: str) -> set[str]:
     return {lane["pathId"] for lane in lanes if lane["bytes"] > 0}
 
 
-def begin(account: Account, source: Path, destination: Path, name: str, **relays: Any) -> str:
-    """A transfer whose pair has delivered something, and that was slow until then; returns its execution."""
-    request = account.request(source, destination, relays={"pairs": 1, **relays}, bandwidthLimitMbps=SLOW_MBPS)
-    arn = account.start(request, name)
+def begin(account: Account, source: Path, destination: Path, name: str, *, chunk_mib: int = 1, **relays: Any) -> str:
+    """A transfer whose pair has delivered something, and that is slow until somebody lifts its limit; its execution."""
+    slow = {"chunkSizeMiB": chunk_mib, "bandwidthLimitMbps": SLOW_MBPS}
+    arn = account.start(account.request(source, destination, relays={"pairs": 1, **relays}, **slow), name)
     account.cloud.wait_for(lambda: "pair-1" in paths_with_data(account, name), 90)
-    account.limit(name, None)
     return arn
+
+
+def finish(account: Account, arn: str, name: str) -> Run:
+    """Lift its limit and wait for its end."""
+    account.limit(name, None)
+    return account.wait(arn)
+
+
+def states_of(account: Account, transfer_id: str) -> dict[str, str]:
+    """States of its relays."""
+    return {node["nodeId"]: node["state"] for node in account.nodes(transfer_id)}
+
+
+def joined(account: Account, transfer_id: str, node_id: str) -> Callable[[], bool]:
+    """Whether a relay has joined, as a question to wait for."""
+    return lambda: states_of(account, transfer_id).get(node_id) == "JOINED"
 
 
 @contextmanager
 def rules_disabled(account: Account, *names: str) -> Iterator[None]:
     """Disable rules of the bus (or of the default bus) for a while."""
     events = account.aws.client("events")
-    buses = {"cpt-reconcile": "default", "cpt-watch-relays": "default"}
+    buses = dict.fromkeys(("cpt-watch-ends", "cpt-watch-relays", "cpt-watch-transfers"), "default")
     for name in names:
         events.disable_rule(Name=name, EventBusName=buses.get(name, "cpt"))
     try:
@@ -49,24 +62,13 @@ def source_relay(account: Account, transfer_id: str) -> str:
     return str(live[0]["InstanceId"])
 
 
-def test_terminated_relay_is_replaced_and_nothing_is_lost(account: Account, tmp_path: Path) -> None:
-    source = make_files(tmp_path / "set", large_bytes=LARGE)
-    arn = begin(account, source, tmp_path / "out", "replaced")
-    account.cloud.client("ec2", HOME).terminate_instances(InstanceIds=[source_relay(account, "replaced")])
-    run = account.wait(arn)
-    assert (run.status, run.cause) == ("SUCCEEDED", None)
-    assert tree(tmp_path / "out" / "set") == tree(source)
-    states = {node["nodeId"]: node["state"] for node in account.nodes("replaced")}
-    assert states["source-1-0"] == "LOST"
-    assert "source-1-1" in states
-
-
 @only_full
 def test_failed_chunk_waits_for_the_rule_and_then_for_the_reconciler(account: Account, tmp_path: Path) -> None:
     source = make_files(tmp_path / "set", large_bytes=LARGE)
     with rules_disabled(account, "cpt-retry-chunk", "cpt-replace-relay", "cpt-reconcile"):
         arn = begin(account, source, tmp_path / "out", "waits")
         account.shell(source_relay(account, "waits"), HOME, KILL_RELAY)
+        account.limit("waits", None)
 
         def only_failed_are_left() -> list[dict[str, Any]]:
             left = [i for i in account.chunks("waits") if i["state"] != "DELIVERED" and i["phase"] == 0]
@@ -77,7 +79,7 @@ def test_failed_chunk_waits_for_the_rule_and_then_for_the_reconciler(account: Ac
         account.cloud.wait_for(lambda: account.progress("waits")["at"] > looked + 4, 30)  # two more reports
         assert {i["chunk"] for i in only_failed_are_left()} == {i["chunk"] for i in failed}  # nobody retried
         assert account.describe(arn)["status"] == "RUNNING"
-        account.invoke("cpt-reconcile")
+        account.look_at("waits")
         run = account.wait(arn)
     assert (run.status, run.cause) == ("SUCCEEDED", None)
     assert run.report["retries"] >= len(failed)
@@ -89,7 +91,7 @@ def test_failed_chunk_is_retried_by_the_rule_alone(account: Account, tmp_path: P
     with rules_disabled(account, "cpt-reconcile", "cpt-replace-relay"):
         arn = begin(account, source, tmp_path / "out", "rule")
         account.shell(source_relay(account, "rule"), HOME, KILL_RELAY)
-        run = account.wait(arn)
+        run = finish(account, arn, "rule")
     assert (run.status, run.cause) == ("SUCCEEDED", None)
     assert run.report["retries"] >= 1
     assert tree(tmp_path / "out" / "set") == tree(source)

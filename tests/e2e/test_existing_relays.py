@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.account import HOME, OTHER, Account
+from tests.e2e.account import HOME, LARGE, OTHER, Account
 from tests.e2e.files import make_files, tree
-from tests.e2e.test_events import begin
+from tests.e2e.test_events import begin, finish
 
 
 def seen(account: Account, region: str, instance: str) -> dict[str, Any]:
@@ -23,9 +23,9 @@ def seen(account: Account, region: str, instance: str) -> dict[str, Any]:
 def test_machines_of_the_user_serve_and_run_as_before_afterwards(account: Account, tmp_path: Path) -> None:
     lent = {region: account.lend(region) for region in (HOME, OTHER)}
     before = {region: seen(account, region, instance) for region, instance in lent.items()}
-    source = make_files(tmp_path / "set", large_bytes=150_000_000)
+    source = make_files(tmp_path / "set", large_bytes=LARGE)
     arn = begin(account, source, tmp_path / "out", "lent", existing=list(lent.values()), existingShare=0.9)
-    run = account.wait(arn)
+    run = finish(account, arn, "lent")
     assert (run.status, run.cause) == ("SUCCEEDED", None)
     assert tree(tmp_path / "out" / "set") == tree(source)
     assert [account.launched("lent", region) for region in lent] == [[], []]

@@ -47,7 +47,8 @@ def test_what_a_transfer_measured_is_what_the_next_estimate_starts_from(
         between, direct = known(account, relays, "interRegion"), known(account, ends, "direct")
         spawn = known(account, relays, "spawn")
         assert spawn is not None
-        assert (spawn.samples, spawn.origin) == (4 * (attempt + 1), "measured")
+        # A transfer is one sample, of the four relays that it launched.
+        assert (spawn.samples, spawn.measurements, spawn.origin) == (attempt + 1, 4 * (attempt + 1), "measured")
         if between and direct and between.origin == direct.origin == "measured":
             break
     else:

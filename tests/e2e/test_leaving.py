@@ -11,7 +11,7 @@ from cli.exit_codes import ExitCode
 from local.cloud import ASSEMBLY, LocalCloud
 from local.config import LocalConfig
 from local.endpoints import TRUST
-from tests.e2e.account import HOME, OTHER, SLOW_MBPS, Account
+from tests.e2e.account import HOME, LARGE, OTHER, SLOW_MBPS, Account
 from tests.e2e.cdk import cdk_of, leave, statuses
 from tests.e2e.files import make_files
 
@@ -129,7 +129,7 @@ def test_nothing_is_left_after_the_documented_set_up(removed: Removed, monkeypat
     )
     tables = cloud.client("dynamodb")
     tables.update_table(TableName="cpt-nodes", DeletionProtectionEnabled=True)
-    source = make_files(removed.work / "set", large_bytes=400_000_000)
+    source = make_files(removed.work / "set", large_bytes=LARGE)
     slow = account.request(source, removed.work / "out", relays={"pairs": 1}, bandwidthLimitMbps=SLOW_MBPS)
     arn = account.start(slow, "running")
     cloud.wait_for(lambda: account.progress("running").get("bytes"), 60)

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from blake3 import blake3
 
 from local.config import Fault
+from tests.chaos.extent import cases, only_full
 from tests.e2e.account import HOME, Account, Run
 from tests.e2e.files import make_files, tree
 from tests.e2e.test_dry_run import stamps
@@ -125,6 +127,163 @@ def test_other_extras_than_those_confirmed_or_too_many_are_refused_before_a_byte
     nothing_left_but_lists(account, "mirror-refused")
 
 
+def test_a_path_whose_disk_is_not_mounted_empties_no_copy_that_nobody_has_looked_at(
+    account: Account, tmp_path: Path
+) -> None:
+    """Its mount point is empty but for a file that keeps it, and another path has many files."""
+    database, media, out = tmp_path / "db", tmp_path / "media", tmp_path / "out"
+    make_files(database, small=40)
+    media.mkdir()
+    (media / ".keep").touch()
+    for number in range(10):
+        (out / "media").mkdir(parents=True, exist_ok=True)
+        (out / "media" / f"film-{number}").write_bytes(b"x" * 100)
+    shutil.copytree(database, out / "db", symlinks=True)
+    request = account.request(database, out, relays={"pairs": 0}, **ANYTHING)
+    request["source"]["paths"] = [str(database), str(media)]
+    run = account.run(request, "mirror-unmounted")
+    assert (run.status, run.error) == ("FAILED", "DeletionRefused")
+    for word in ("$.confirmDelete", "10 of 11 entries (1,000 of 1,000 bytes)", f"{out}/media", "not mounted"):
+        assert word in str(run.cause), run.cause
+    assert len(list((out / "media").iterdir())) == 10
+
+
+def change_kinds(source: Path, destination: Path) -> int:
+    """A directory becomes a link and a file, a link and a file become directories; how many entries are in the way."""
+    for name in ("release", "plain"):
+        (destination / name / "deep").mkdir(parents=True)
+        (destination / name / "deep" / "file").write_text("of the directory")
+    (destination / "opened").symlink_to("deep")
+    (destination / "grown").write_text("a file before")
+    (source / "release").symlink_to("deep")
+    (source / "plain").write_text("a file now")
+    for name in ("opened", "grown"):
+        (source / name).mkdir()
+        (source / name / "inside").write_text(f"inside {name}")
+    return 8
+
+
+def test_what_has_become_of_another_kind_is_confirmed_goes_first_and_its_successor_comes(
+    account: Account, ends: tuple[Path, Path, dict[str, Any]]
+) -> None:
+    source, out, request = ends
+    in_the_way = change_kinds(source, out / "set")
+    (out / "set" / "old").write_text("goes last")
+    before = stamps(out)
+    look = succeeded(account.run({**request, "dryRun": True}, "mirror-kinds-look"))
+    assert stamps(out) == before
+    told = look["dryRun"]["deleted"]
+    assert told["files"] + told["directories"] + told["symlinks"] == in_the_way + 1
+
+    fault = {"operation": "Invoke", "region": HOME, "function": "cpt-make-way", "code": "Twice", "count": 1}
+    account.cloud.spoil(Fault.model_validate(fault))
+    run = account.run({**request, "confirmDelete": told["digest"]}, "mirror-kinds")
+    assert succeeded(run)["deleted"]["entries"] == in_the_way + 1
+    assert tree(out / "set") == tree(source)
+    states = account.history(run.arn)
+    assert states.index("Plan Chunks") < states.index("Make Way") < states.index("Start Transfer")
+    assert states.index("Verify Transfer") < states.index("Delete Extras")
+
+
+@only_full
+def test_what_was_in_the_way_and_is_gone_when_the_execution_dies_is_filled_by_the_next_run(
+    account: Account, ends: tuple[Path, Path, dict[str, Any]]
+) -> None:
+    source, out, request = ends
+    change_kinds(source, out / "set")
+    request |= {**ANYTHING, "name": "mirror-kinds-killed"}
+    with held(out):
+        arn = account.start(request, "mirror-kinds-killed")
+        (first,) = account.cloud.wait_for(lambda: waiting(out), 60)
+        assert "Start Transfer" not in account.history(arn)
+        os.kill(first, signal.SIGKILL)
+        account.cloud.wait_for(lambda: waiting(out) - {first}, 60)
+    account.entered(arn, "Start Transfer", 60)
+    account.aws.client("stepfunctions").stop_execution(executionArn=arn, error="User", cause="between the two")
+    account.cloud.wait_for(lambda: account.left("mirror-kinds-killed").keys() <= {"objects"}, 60)
+    assert not any((out / "set" / name / "deep").exists() for name in ("release", "plain"))
+    succeeded(account.run({**request, "resume": True}, "mirror-kinds-resumed"))
+    assert tree(out / "set") == tree(source)
+
+
+def test_what_is_in_the_way_and_has_changed_since_it_was_confirmed_stays_and_nothing_moves(
+    account: Account, ends: tuple[Path, Path, dict[str, Any]]
+) -> None:
+    source, out, request = ends
+    change_kinds(source, out / "set")
+    with held(out):
+        arn = account.start({**request, **ANYTHING}, "mirror-kinds-changed")
+        account.cloud.wait_for(lambda: waiting(out), 60)
+        (out / "set" / "plain" / "deep" / "file").write_text("needed again")
+    run = account.wait(arn)
+    assert (run.status, run.error) == ("FAILED", "DeletionIncomplete")
+    assert "set/plain/deep/file (changed)" in str(run.cause)
+    assert (out / "set" / "plain" / "deep" / "file").read_text() == "needed again"
+    assert "Start Transfer" not in account.history(arn)
+
+
+@only_full
+def test_a_mirror_whose_disk_is_another_than_the_last_time_is_refused_until_a_person_has_looked(
+    account: Account, tmp_path: Path
+) -> None:
+    """What lies beneath its mount point has nearly all of its files: no other guard would notice."""
+    media, out = tmp_path / "media", tmp_path / "out"
+    media.mkdir()
+    for number in range(9):
+        (media / f"film-{number}").write_bytes(b"x" * 100)
+    if subprocess.run(["mount", "-t", "tmpfs", "cpt-test", media], check=False).returncode:
+        pytest.skip("this machine may not mount")
+    try:
+        for number in range(10):
+            (media / f"film-{number}").write_bytes(b"x" * 100)
+        request = account.request(f"{media}/", out, relays={"pairs": 0}, **ANYTHING)
+        succeeded(account.run(request, "mirror-of-a-disk"))
+    finally:
+        subprocess.run(["umount", media], check=True)
+    run = account.run(request, "mirror-of-its-mount-point")
+    assert (run.status, run.error) == ("FAILED", "DeletionRefused")
+    for word in (
+        f"'{media}/' was on another file system (tmpfs at ",
+        "when the last mirror of it was made",
+        "mount it",
+    ):
+        assert word in str(run.cause), run.cause
+    assert len(list(out.iterdir())) == 10
+    look = succeeded(account.run({**request, "dryRun": True}, "mirror-of-its-mount-point-look"))
+    digest = look["dryRun"]["deleted"]["digest"]
+    succeeded(account.run({**request, "confirmDelete": digest}, "mirror-that-is-meant"))
+    assert len(list(out.iterdir())) == 9
+    succeeded(account.run(request, "mirror-from-then-on"))
+
+
+APART = [
+    ("mirror-beside", "releases/42/", "releases", "holds", ANYTHING),
+    ("deeper-each-time", "releases/", "releases/42/backup", "lies in", {}),
+    ("mirror-by-a-link", "releases/42", "link/releases", "holds", ANYTHING),
+    ("look-at-itself", "releases", "releases", "is", {**ANYTHING, "dryRun": True}),
+    ("file-onto-itself", "releases/42/f1", "releases/42", "holds", {}),
+]
+
+
+@pytest.mark.parametrize(("name", "source", "destination", "verb", "asked"), cases(APART, APART[:2]))
+def test_one_directory_at_both_ends_is_written_nothing_into_and_loses_nothing(
+    account: Account, tmp_path: Path, name: str, source: str, destination: str, verb: str, asked: dict[str, Any]
+) -> None:
+    """As on a network file system that both machines have mounted."""
+    (tmp_path / "releases" / "42").mkdir(parents=True)
+    for number in range(3):
+        (tmp_path / "releases" / "42" / f"f{number}").write_text(f"release {number}")
+    (tmp_path / "link").symlink_to(tmp_path)
+    before = stamps(tmp_path)
+    request = account.request(tmp_path / "x", tmp_path / destination, relays={"pairs": 0}, **asked)
+    request["source"]["paths"] = [f"{tmp_path}/{source}"]
+    run = account.run(request, name)
+    assert (run.status, run.error) == ("FAILED", "SurveyProblem")
+    assert f"' on {account.destination} {verb} the source's '{tmp_path}/{source}'" in str(run.cause)
+    assert stamps(tmp_path) == before
+    assert not {"Estimate Transfer", "Plan Chunks", "Start Transfer"} & set(account.history(run.arn))
+
+
 def test_what_changes_after_it_was_confirmed_stays_and_the_transfer_says_so(
     account: Account, ends: tuple[Path, Path, dict[str, Any]]
 ) -> None:
@@ -181,6 +340,7 @@ def test_a_daemon_that_is_killed_while_it_removes_is_followed_by_another_that_go
     assert tree(out / "set") == tree(source)
 
 
+@only_full
 def test_a_function_that_dies_after_the_removal_or_runs_twice_changes_nothing(
     account: Account, ends: tuple[Path, Path, dict[str, Any]]
 ) -> None:
@@ -194,6 +354,7 @@ def test_a_function_that_dies_after_the_removal_or_runs_twice_changes_nothing(
     assert tree(out / "set") == tree(source)
 
 
+@only_full
 def test_an_execution_that_is_stopped_removes_nothing_more(
     account: Account, ends: tuple[Path, Path, dict[str, Any]]
 ) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.account import Account
+from tests.e2e.account import HOME, OTHER, Account
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 
@@ -71,6 +71,20 @@ def test_the_user_of_the_request_reads_and_writes(account: Account, home: Path, 
     assert (run.status, run.error) == ("FAILED", "SurveyProblem")
     assert f"{source}/inner/file" in str(run.cause)
 
+    skips = request | {"onProblem": "skip", "destination": request["destination"] | {"path": str(home / "third")}}
+    run = account.run(skips, "run-as-3")
+    assert (run.status, run.report["status"]) == ("SUCCEEDED", "SUCCEEDED_WITH_SKIPS"), run.cause
+    (left_out,) = run.report["skipped"]["first"]
+    assert (left_out["path"], left_out["reason"]) == ("set/inner/file", "source-unreadable")
+    assert (home / "third" / "set" / "large").read_bytes() == (source / "large").read_bytes()
+
+    (source / "inner").chmod(0o700)
+    for name in ("run-as-4", "run-as-5"):
+        run = account.run(skips, name)
+        assert (run.status, run.report["status"]) == ("SUCCEEDED", "SUCCEEDED_WITH_SKIPS"), run.cause
+        (left_out,) = run.report["skipped"]["first"]
+        assert (left_out["path"], left_out["reason"]) == ("set/inner", "source-unreadable"), "each time, by its name"
+
 
 def test_a_user_whom_a_machine_does_not_have_is_named(account: Account, home: Path, source: Path) -> None:
     request = account.request(source, home / "new", relays={"pairs": 1})
@@ -92,3 +106,37 @@ def test_a_link_that_a_user_planted_leads_root_nowhere(
     for word in (str(home / "backups"), f"user {OWNER}", str(tmp_path / "etc")):
         assert word in str(run.cause)
     assert not list((tmp_path / "etc").iterdir())
+
+
+def test_what_the_owner_of_a_machine_keeps_back_is_neither_read_nor_written(
+    account: Account, source: Path, tmp_path: Path
+) -> None:
+    ends = (
+        (account.source, HOME, f"read {tmp_path}/set"),
+        (account.destination, OTHER, f"write {tmp_path}/into"),
+    )
+    for machine, region, line in ends:
+        script = f'umask 022; mkdir -p "${{CPT_ALLOWED_PATHS%/*}}"; echo {line} >"$CPT_ALLOWED_PATHS"'
+        account.shell(machine, region, script)
+    try:
+        (tmp_path / "private").mkdir()
+        (tmp_path / "private" / "key").write_text("secret")
+        refused = account.request(tmp_path / "private", tmp_path / "elsewhere", relays={"pairs": 0})
+        run = account.run(refused, "kept-back")
+        assert (run.status, run.error) == ("FAILED", "SurveyProblem")
+        for words in (
+            f"{tmp_path}/private",
+            "is not among what transfers may read on this machine",
+            f"names {tmp_path}/set",
+            f"{tmp_path}/elsewhere",
+            "is not among what transfers may write on this machine",
+            f"names {tmp_path}/into",
+        ):
+            assert words in str(run.cause)
+        assert not (tmp_path / "elsewhere").exists()
+        run = account.run(account.request(source, tmp_path / "into" / "new", relays={"pairs": 0}), "allowed")
+        assert run.status == "SUCCEEDED", run.cause
+        assert (tmp_path / "into" / "new" / "set" / "large").read_bytes() == (source / "large").read_bytes()
+    finally:
+        for machine, region, _ in ends:
+            account.shell(machine, region, 'rm "$CPT_ALLOWED_PATHS"')

@@ -15,10 +15,11 @@ from cli.figures import tell_figures
 from cli.main import app
 from local.cloud import LocalCloud
 from local.config import LocalConfig
+from tests.chaos.extent import only_full
 from tests.e2e.account import END_TYPE, HOME, OTHER, Account
 from tests.e2e.assembly import synthesized
 from tests.e2e.files import make_files, tree
-from tests.e2e.test_routes import FRANKFURT, LARGE, LIMITED, SLOW, WIDE
+from tests.e2e.test_routes import FRANKFURT, LARGE, LIMITED, SLOW, WIDE, wait_for_route
 
 REGIONS = (HOME, OTHER, FRANKFURT)
 
@@ -78,6 +79,7 @@ def cpt(account: Account, monkeypatch: pytest.MonkeyPatch, *words: str) -> tuple
     return result.exit_code, result.stdout + result.stderr
 
 
+@only_full
 def test_third_region_serves_once_its_vpc_is_joined_with_both_others(
     account: Account, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -109,7 +111,9 @@ def test_third_region_serves_once_its_vpc_is_joined_with_both_others(
     document.write_text(json.dumps(asked))
     code, said = cpt(account, monkeypatch, "doctor", str(document))
     assert f"{FRANKFURT}: private routes join it" in said
-    run = account.run(asked, "joined")
+    arn = account.start({**asked, "chunkSizeMiB": 1}, "joined")
+    wait_for_route(account, "joined")
+    run = account.wait(arn)
     assert (run.status, run.cause) == ("SUCCEEDED", None)
     assert tree(tmp_path / "out" / source.name) == tree(source)
     ways = {tuple(way["regions"]): way for way in run.report["routes"]}

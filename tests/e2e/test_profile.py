@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.main import app
+from tests.chaos.extent import only_full
 from tests.e2e.account import HOME, OTHER, Account
 from tests.e2e.files import make_files, tree
 
@@ -22,7 +23,8 @@ def measuring(make_account: Callable[..., Account]) -> Account:
     """Caps of which nobody has told the deployment."""
     account = make_account(caps={"interRegionMBps": INTER, "intraRegionMBps": INTRA}, bootSeconds=0.5)
     account.forget()
-    account.configure("cpt-pre-test-relays", PRE_TEST_SECONDS="2")
+    # What lay in buffers when a busy machine began to read counts too: some 30 MB of 720 MB.
+    account.configure("cpt-pre-test-relays", PRE_TEST_SECONDS="6")
     return account
 
 
@@ -61,16 +63,18 @@ def test_the_next_estimate_of_the_same_machines_is_measured(
     assert len(measured["pairs"]) == 2
     for pair in measured["pairs"]:
         assert pair["interRegionMBps"] == pytest.approx(INTER, rel=0.1)
-        assert pair["intraRegionMBps"] == pytest.approx(INTRA, rel=0.1)
+    # One of them is measured within the region: that is as fast for all.
+    within = sorted(pair["intraRegionMBps"] for pair in measured["pairs"])
+    assert within == [0, pytest.approx(INTRA, rel=0.1)]
     assert (tree(tmp_path / "out"), (tmp_path / "out").stat().st_mtime_ns) == before
     nothing_left(measuring, "measures")
 
     figures = estimated(measuring, request)["figures"]
     # Seconds on machines with network credits show the rate of a burst; what lasts stays the published baseline.
-    direct = figures["directMBps"]["burst"]["rateMBps"]
-    assert {one["origin"] for one in (direct, figures["pairMBps"], figures["spawnSeconds"])} == {"measured"}
+    direct, pair = (figures[path]["burst"]["rateMBps"] for path in ("directMBps", "pairMBps"))
+    assert {one["origin"] for one in (direct, pair, figures["spawnSeconds"])} == {"measured"}
     assert direct["value"] == pytest.approx(INTER, rel=0.1)
-    assert figures["pairMBps"]["value"] == pytest.approx(INTER, rel=0.1)
+    assert pair["value"] == pytest.approx(INTER, rel=0.1)
     assert figures["spawnSeconds"]["value"] == pytest.approx(max(p["spawnSeconds"] for p in measured["pairs"]), rel=0.5)
 
     monkeypatch.setenv("AWS_ENDPOINT_URL", measuring.cloud.endpoint)
@@ -80,6 +84,7 @@ def test_the_next_estimate_of_the_same_machines_is_measured(
     assert f"direct path: {measured['directMBps']:.1f} MB/s" in shown
 
 
+@only_full
 def test_relays_that_die_under_it_fail_it_with_the_reason_and_leave_nothing(account: Account, tmp_path: Path) -> None:
     (tmp_path / "set").mkdir()
     request = account.request(tmp_path / "set", tmp_path / "out", profile="measure")

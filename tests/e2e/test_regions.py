@@ -16,7 +16,8 @@ def test_each_region_has_its_own_template_and_documents(account: Account) -> Non
     for region in (HOME, OTHER):
         templates = account.cloud.client("ec2", region).describe_launch_templates(LaunchTemplateNames=["cpt-relay"])
         found[region] = templates["LaunchTemplates"][0]["LaunchTemplateId"]
-        for document in ("cpt-scan", "cpt-delete", "cpt-send", "cpt-receive", "cpt-relay", "cpt-probe", "cpt-stop"):
+        for name in ("scan", "delete", "send", "receive", "relay", "probe", "log", "stop"):
+            document = f"cpt-{name}"
             account.cloud.client("ssm", region).describe_document(Name=document)
     assert found[HOME] != found[OTHER]
 

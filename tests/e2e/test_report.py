@@ -9,9 +9,9 @@ from blake3 import blake3
 from jsonschema import Draft202012Validator
 
 from cli.reporting import save_page
-from tests.e2e.account import Account
+from tests.e2e.account import LARGE, Account
 from tests.e2e.files import make_files
-from tests.e2e.test_events import begin
+from tests.e2e.test_events import begin, finish
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = Draft202012Validator(json.loads((ROOT / "contracts" / "report.schema.json").read_text()))
@@ -19,10 +19,10 @@ BUCKET = "cpt-control-000000000000-us-west-2"
 
 
 def test_page_and_list_of_files_lie_beside_the_report(account: Account, tmp_path: Path) -> None:
-    source = make_files(tmp_path / "set", large_bytes=150_000_000)
+    source = make_files(tmp_path / "set", large_bytes=LARGE)
     (source / "<script>alert(1)<").mkdir()
     (source / "<script>alert(1)<" / "script>").write_text("x")
-    run = account.wait(begin(account, source, tmp_path / "out", "page"))
+    run = finish(account, begin(account, source, tmp_path / "out", "page"), "page")
     assert run.status == "SUCCEEDED"
     SCHEMA.validate(run.report)
     course = run.report["course"]

@@ -37,7 +37,7 @@ STORIES = {
     "files removed while data moves": ("run while files vanish", "succeed"),
 }
 
-SHORT = ["tables of before it succeeded", "files removed while data moves"]
+SHORT = ["tables of before it succeeded"]
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.account import HOME, OTHER, Account
+from tests.e2e.account import HOME, LARGE, OTHER, Account
 from tests.e2e.files import make_files
 from tests.e2e.secrets import PRESIGNED, PRIVATE_KEY, Evidence, Secret, find, structures
 
@@ -197,11 +197,11 @@ class Watch:
 @pytest.fixture(scope="module")
 def watched(make_account: Callable[..., Account], tmp_path_factory: pytest.TempPathFactory) -> Watch:
     """A transfer that a person approved, through one pair of relays, with everything that it left anywhere."""
-    account, work = make_account(), tmp_path_factory.mktemp("searched")
-    # 250 MB: 12 s on the direct path (20 MB/s), so that the pair joins (boot 1 s) in time.
-    source = make_files(work / "set", large_bytes=250_000_000)
+    account, work = make_account(image=None), tmp_path_factory.mktemp("searched")
+    source = make_files(work / "set", large_bytes=LARGE)
     watch = Watch(account)
-    arn = account.start(account.request(source, work / "out", relays={"pairs": 1}, approval="required"), NAME)
+    request = account.request(source, work / "out", relays={"pairs": 1}, approval="required")
+    arn = account.start_slowly(request, NAME)
 
     def asked() -> bool:
         watch.look()
@@ -209,6 +209,13 @@ def watched(make_account: Callable[..., Account], tmp_path_factory: pytest.TempP
 
     account.cloud.wait_for(asked, 60)
     account.invoke("cpt-decide-approval", {"transferId": NAME, "decision": "approve"})
+
+    def joined() -> bool:
+        watch.look()
+        return sum("joinedAt" in node for node in account.nodes(NAME)) == 2
+
+    account.cloud.wait_for(joined, 90)
+    account.limit(NAME, None)
 
     def ended() -> bool:
         watch.look()

@@ -8,7 +8,8 @@ import pytest
 
 from local.cloud import LocalCloud
 from local.config import LocalConfig
-from tests.e2e.account import HOME, OTHER, Account
+from tests.chaos.extent import only_full
+from tests.e2e.account import HOME, LARGE, OTHER, Account
 from tests.e2e.assembly import synthesized
 from tests.e2e.files import make_files, tree
 
@@ -27,8 +28,9 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
         yield Account(cloud, work)
 
 
+@only_full
 def test_data_moves_between_two_regions_that_are_not_the_home(account: Account, tmp_path: Path) -> None:
-    source = make_files(tmp_path / "set", large_bytes=80_000_000)
+    source = make_files(tmp_path / "set", large_bytes=LARGE)
     ends = {
         side: {"instanceId": account.cloud.launch_vm(region, side), "region": region}
         for side, region in (("source", FAR), ("destination", FARTHER))
@@ -39,7 +41,9 @@ def test_data_moves_between_two_regions_that_are_not_the_home(account: Account, 
         "preTest": False,
         "relays": {"pairs": 1},
     }
-    run = account.run(request, "far")
+    arn = account.start_slowly(request, "far")
+    account.lift_once_joined("far", 1)
+    run = account.wait(arn)
     assert (run.status, run.cause) == ("SUCCEEDED", None)
     assert tree(tmp_path / "out" / "set") == tree(source)
     for region in REGIONS:
@@ -49,6 +53,7 @@ def test_data_moves_between_two_regions_that_are_not_the_home(account: Account, 
         assert account.rules("far", region) == []
 
 
+@only_full
 def test_every_regions_instance_events_arrive_at_the_home(account: Account) -> None:
     cloud = account.cloud
     sqs, events = cloud.client("sqs"), cloud.client("events")

@@ -8,13 +8,11 @@ import pytest
 
 from cli.aws import configuration
 from local.config import Fault
-from tests.chaos.extent import only_full
-from tests.e2e.account import HOME, OTHER, SLOW_MBPS, Account, Run
+from tests.chaos.extent import cases, only_full
+from tests.e2e.account import HOME, LARGE, OTHER, SLOW_MBPS, Account, Run
 from tests.e2e.files import make_files, tree
 from tests.e2e.test_events import paths_with_data
 
-# 10 s on the direct path (20 MB/s), so that relays, which boot in 1 s, join well before the end, on a busy machine too.
-LARGE = 200_000_000
 TYPES = len(configuration()["instanceTypes"])
 
 
@@ -46,8 +44,8 @@ def transfer(
     for fault in faults:
         account.cloud.spoil(Fault.model_validate({"region": HOME, **fault}))
     out = files.parent / name
-    limit = {"bandwidthLimitMbps": SLOW_MBPS} if joins else {}
-    arn = account.start(account.request(files, out, relays={"pairs": pairs, **relays}, **limit), name)
+    slow = {"chunkSizeMiB": 1, "bandwidthLimitMbps": SLOW_MBPS} if joins else {}
+    arn = account.start(account.request(files, out, relays={"pairs": pairs, **relays}, **slow), name)
     if joins:
         account.cloud.wait_for(lambda: any(path.startswith("pair-") for path in paths_with_data(account, name)), 90)
         account.limit(name, None)
@@ -98,6 +96,7 @@ def test_spot_relays_are_on_demand_where_there_is_no_spot(account: Account, file
     assert "on demand" not in run.report["estimate"]["reason"]
 
 
+@only_full
 def test_an_account_without_the_role_for_spot_has_relays_and_an_estimate_on_demand(
     account: Account, files: Path
 ) -> None:
@@ -123,18 +122,26 @@ def test_quota_gives_fewer_pairs_and_the_report_says_so(account: Account, files:
 
 
 @only_full
-def test_throttled_launch_is_tried_again(account: Account, files: Path) -> None:
-    run = transfer(account, files, "throttled", [{"code": "RequestLimitExceeded", "count": 2}], joins=True)
+def test_throttled_launch_waits_outside_of_its_function_and_comes_again(account: Account, files: Path) -> None:
+    # The sixth refusal in a row is waited for longer than a function waits.
+    run = transfer(account, files, "throttled", [{"code": "RequestLimitExceeded", "count": 6}], joins=True)
     assert (run.report["pairs"], run.report["fleet"]["notes"]) == (1, [])
+    assert "Wait for Its Turn" in account.history(run.arn)
     assert len(account.launched("throttled", OTHER)) == 1  # the other side was launched once
 
 
 @pytest.mark.parametrize(
     ("code", "words"),
-    [
-        ("InvalidAMIID.NotFound", "LaunchRefused: .*the relays' image is gone; deploy the stack of this region again"),
-        ("UnauthorizedOperation", f"MissingPermission: ec2:RunInstances in {HOME}"),
-    ],
+    cases(
+        [
+            (
+                "InvalidAMIID.NotFound",
+                "LaunchRefused: .*the relays' image is gone; deploy the stack of this region again",
+            ),
+            ("UnauthorizedOperation", f"MissingPermission: ec2:RunInstances in {HOME}"),
+        ],
+        [("UnauthorizedOperation", f"MissingPermission: ec2:RunInstances in {HOME}")],
+    ),
 )
 def test_refused_launch_leaves_the_direct_path_and_says_what_to_do(
     account: Account, few: Path, code: str, words: str
@@ -154,6 +161,16 @@ def test_relay_whose_agent_never_answers_is_left_and_the_others_join(account: Ac
     assert len(mute) == 1
 
 
+@pytest.mark.parametrize("code", cases(["DeliveryTimedOut", "Undeliverable"], ["DeliveryTimedOut"]))
+def test_relay_whose_agent_did_not_start_the_command_is_sent_it_again(account: Account, files: Path, code: str) -> None:
+    fault = {"operation": "SendCommand", "document": "cpt-relay", "code": code}
+    name = code.lower()
+    run = transfer(account, files, name, [fault], joins=True)
+    assert (run.report["fleet"]["launched"], run.report["pairs"]) == (1, 1)
+    assert not [node for node in account.nodes(name) if node["state"] == "LOST"]
+
+
+@only_full
 def test_relay_whose_command_times_out_is_dropped_with_its_partner(account: Account, files: Path) -> None:
     fault = {"operation": "SendCommand", "document": "cpt-relay", "code": "TimedOut"}
     run = transfer(account, files, "command", [fault], pairs=2, joins=True)

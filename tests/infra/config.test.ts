@@ -76,6 +76,7 @@ describe('a bad setting is refused by key, value and remedy', () => {
     ['no home region', { homeRegion: undefined }, 'cpt.homeRegion', 'missing'],
     ['a home region that is none', { homeRegion: 'oregon' }, 'cpt.homeRegion', '"oregon"'],
     ['a region that is none', { regions: { 'us-wst': {} } }, 'cpt.regions', '"us-wst"'],
+    ['a region of another partition', { regions: { 'us-west-2': {}, 'cn-north-1': {} } }, 'cpt.regions', '"cn-north-1"'],
     ['no region', { regions: {} }, 'cpt.regions', '{}'],
     ['regions as a list', { regions: ['us-west-2'] }, 'cpt.regions', '["us-west-2"]'],
     ['a mail address that is none', { approvalMail: ['me'] }, 'cpt.approvalMail', '"me"'],
@@ -93,6 +94,12 @@ describe('a bad setting is refused by key, value and remedy', () => {
       { regions: { 'us-west-2': { ...EXISTING, subnetIds: [...EXISTING.subnetIds, 'subnet-0123456789abcdef1'] } } },
       'cpt.regions.us-west-2.availabilityZones',
       '["us-west-2a"]',
+    ],
+    [
+      'a name server that is none',
+      { regions: { 'us-west-2': { ...EXISTING, nameServers: ['10.0.0.256'] } } },
+      'cpt.regions.us-west-2.nameServers',
+      '"10.0.0.256"',
     ],
     [
       'a block twice',

@@ -38,8 +38,22 @@ describe('tables', () => {
     );
     expect(indexes).toEqual([
       ['cpt-transfers', 'active', ['active', 'transferId']],
+      ['cpt-transfers', 'running', ['active', 'transferId']],
       ['cpt-nodes', 'by-instance', ['instanceId']],
+      ['cpt-nodes', 'of-instance', ['instanceId']],
     ]);
+  });
+
+  it('hold in the indexes that are read nothing that a running transfer changes', () => {
+    const indexes = Object.values(resources(control, 'AWS::DynamoDB::Table')).flatMap(
+      ({ GlobalSecondaryIndexes }) => (GlobalSecondaryIndexes ?? []) as { IndexName: string; Projection: object }[],
+    );
+    expect(Object.fromEntries(indexes.map(({ IndexName, Projection }) => [IndexName, Projection]))).toEqual({
+      active: { ProjectionType: 'ALL' },
+      running: { ProjectionType: 'INCLUDE', NonKeyAttributes: ['source', 'destination'] },
+      'by-instance': { ProjectionType: 'ALL' },
+      'of-instance': { ProjectionType: 'KEYS_ONLY' },
+    });
   });
 });
 
@@ -54,7 +68,7 @@ it('the control bucket is private, refuses plain HTTP, tells EventBridge, and fo
     },
     NotificationConfiguration: { EventBridgeConfiguration: { EventBridgeEnabled: true } },
     LifecycleConfiguration: {
-      Rules: ['transfers/', 'ends/'].map((prefix) =>
+      Rules: ['transfers/', 'ends/', 'requests/'].map((prefix) =>
         Match.objectLike({ Prefix: prefix, ExpirationInDays: 30, Status: 'Enabled' }),
       ),
     },
@@ -124,6 +138,18 @@ describe('functions', () => {
     }
   });
 
+  it('keep copies for themselves only where the setting says so, and only those that transfers wait for', () => {
+    const kept = (template: Template): [unknown, unknown][] =>
+      Object.values(resources(template, 'AWS::Lambda::Function'))
+        .filter(({ ReservedConcurrentExecutions }) => ReservedConcurrentExecutions !== undefined)
+        .map(({ FunctionName, ReservedConcurrentExecutions }) => [FunctionName, ReservedConcurrentExecutions]);
+    expect(kept(control)).toEqual([]);
+    expect(kept(synthesize({ reservedConcurrency: 5 }).control).sort()).toEqual([
+      ['cpt-finish-transfer', 5],
+      ['cpt-watch-ends', 5],
+    ]);
+  });
+
   function expectDaemons(template: Template, variable: unknown, architectures: string[]): void {
     const { buckets, files } = JSON.parse(text(variable)) as {
       buckets: Record<string, string>;
@@ -148,8 +174,8 @@ describe('rules', () => {
     ['cpt-retry-chunk', 'cpt-retry-chunk', { 'detail-type': ['Chunk Failed'] }],
     ['cpt-replace-relay', 'cpt-replace-relay', { source: ['cpt.agent', 'cpt.control', 'aws.ec2'] }],
     [
-      'cpt-ended-machines',
-      'cpt-reconcile',
+      'cpt-lose-end',
+      'cpt-lose-end',
       { source: ['aws.ec2'], detail: { state: ['stopping', 'stopped', 'shutting-down', 'terminated'] } },
     ],
     ['cpt-finish-transfer', 'cpt-finish-transfer', { 'detail-type': ['Transfer Delivered', 'Transfer Failed'] }],
@@ -158,6 +184,9 @@ describe('rules', () => {
       'cpt-start-from-object',
       { 'detail-type': ['Object Created'], detail: { object: { key: [{ wildcard: 'requests/*.json' }] } } },
     ],
+    ['cpt-reconcile', 'cpt-reconcile', { source: ['cpt.control'], 'detail-type': ['Look Due'] }],
+    ['cpt-restart-end', 'cpt-restart-end', { source: ['cpt.control'], 'detail-type': ['End Silent'] }],
+    ['cpt-sweep-left', 'cpt-sweep-execution', { source: ['cpt.control'], 'detail-type': ['Execution Over'] }],
     ['cpt-sweep-execution', 'cpt-sweep-execution', { detail: { status: ['FAILED', 'ABORTED', 'TIMED_OUT'] } }],
   ];
   it.each(expected)('%s invokes %s', (rule, target, pattern) => {
@@ -166,15 +195,37 @@ describe('rules', () => {
     expect(targetsOf(found)).toEqual([target]);
   });
 
-  it.each(['cpt-reconcile', 'cpt-watch-relays'])('a schedule invokes %s every minute', (name) => {
+  it.each(['cpt-watch-ends', 'cpt-watch-relays', 'cpt-watch-transfers'])('a schedule invokes %s every minute', (name) => {
     const found = rules.find(({ Name }) => Name === name);
     expect(found?.ScheduleExpression).toBe('rate(1 minute)');
     expect(targetsOf(found)).toEqual([name]);
   });
 
+  it.each(['cpt-watch-ends', 'cpt-watch-relays', 'cpt-watch-transfers', 'cpt-reconcile'])(
+    'what %s is told comes again in a minute: older is dropped, and nothing is tried again',
+    (name) => {
+      const once = { MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 0 };
+      const [target] = rules.find(({ Name }) => Name === name)?.Targets as [{ RetryPolicy: object }];
+      expect(target.RetryPolicy).toEqual(once);
+      const invoked = Object.values(resources(control, 'AWS::Lambda::EventInvokeConfig')).filter(({ FunctionName }) =>
+        text(FunctionName).includes(name.replace('cpt-', '').replace(/(?:^|-)([a-z])/g, (_, letter: string) => letter.toUpperCase())),
+      );
+      expect(invoked).toMatchObject([once]);
+    },
+  );
+
   it('listen where their events arrive: those of agents and relays on the bus, executions on the default bus', () => {
     const onBus = rules.filter(({ EventBusName }) => EventBusName !== undefined).map(({ Name }) => Name);
-    expect(onBus.sort()).toEqual(['cpt-ended-machines', 'cpt-finish-transfer', 'cpt-notify', 'cpt-replace-relay', 'cpt-retry-chunk']);
+    expect(onBus.sort()).toEqual([
+      'cpt-finish-transfer',
+      'cpt-lose-end',
+      'cpt-notify',
+      'cpt-reconcile',
+      'cpt-replace-relay',
+      'cpt-restart-end',
+      'cpt-retry-chunk',
+      'cpt-sweep-left',
+    ]);
   });
 
   it('have a dead-letter queue at every target, and every function behind them too', () => {

@@ -3,7 +3,7 @@ import * as path from 'node:path';
 import { App, Stack } from 'aws-cdk-lib';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
 import { afterAll, describe, expect, it } from 'vitest';
-import { pythonCode, RUNTIME, withoutRuntimePackages } from '../../infra/lib/constructs/python-code';
+import { pythonCode, RUNTIME, SERVICES } from '../../infra/lib/constructs/python-code';
 import { ROOT } from './synthesis';
 
 const X86_64 = 62; // e_machine of ELF
@@ -42,7 +42,6 @@ describe('the asset of the Lambdas', () => {
     const top = new Set(readdirSync(folder));
     for (const name of ['lambdas', 'contracts', 'pydantic', 'aws_lambda_powertools', 'aws_xray_sdk', 'tzdata'])
       expect(top).toContain(name);
-    for (const name of ['boto3', 'botocore', 'urllib3']) expect(top).not.toContain(name);
     for (const name of ['transfer-request.schema.json', 'failures.json']) expect(files).toContain(path.join('contracts', name));
     expect(files).toContain(path.join('tzdata', 'zoneinfo', 'Europe', 'Berlin'));
     expect(files.filter((file) => file.startsWith(path.join('contracts', 'examples')))).toEqual([]);
@@ -83,13 +82,21 @@ describe('the asset of the Lambdas', () => {
     expect(files.reduce((sum, file) => sum + statSync(path.join(folder, file)).size, 0)).toBeLessThan(LAMBDA_LIMIT);
   });
 
-  it('keeps every requirement but those of the runtime, with its hashes', () => {
-    const text =
-      'attrs==1 \\\n    --hash=sha256:a\n    # via x\n' +
-      'botocore==2 \\\n    --hash=sha256:b\nurllib3==2 ; python_version >= "3"\n' +
-      'wrapt==3 \\\n    --hash=sha256:c\n';
-    expect(withoutRuntimePackages(text)).toBe(
-      'attrs==1 \\\n    --hash=sha256:a\n    # via x\nwrapt==3 \\\n    --hash=sha256:c\n',
-    );
+  it('has boto3 as the tests have it, and of botocore what the functions call', () => {
+    const locked = readFileSync(path.join(ROOT, 'uv.lock'), 'utf8');
+    for (const name of ['boto3', 'botocore']) {
+      const version = new RegExp(`name = "${name}"\\nversion = "([\\d.]+)"`).exec(locked)?.[1] ?? 'none';
+      expect(readdirSync(folder)).toContain(`${name}-${version}.dist-info`);
+    }
+    const data = readdirSync(path.join(folder, 'botocore', 'data'), { withFileTypes: true });
+    expect(data.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).sort()).toEqual([...SERVICES].sort());
+    expect(data.map(({ name }) => name)).toEqual(expect.arrayContaining(['endpoints.json', 'partitions.json']));
+  });
+
+  it('describes every service that a client is made for', () => {
+    const clients = readFileSync(path.join(ROOT, 'lambdas', 'runtime', 'clients.py'), 'utf8');
+    const called = [...clients.matchAll(/_lazy\(\s*"([a-z0-9-]+)"/g)].map(([, name]) => name);
+    expect(called.length).toBeGreaterThan(9);
+    expect(SERVICES).toEqual(expect.arrayContaining([...new Set(called)]));
   });
 });

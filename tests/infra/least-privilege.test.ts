@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { Template } from 'aws-cdk-lib/assertions';
 import * as path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
@@ -31,7 +32,7 @@ describe('least privilege', () => {
       .flatMap(([, statement]) => statement.actions);
     const free = [
       /^(ec2:Describe|xray:Put|ssmmessages:|states:SendTask)/,
-      /^ssm:(GetCommandInvocation|ListCommandInvocations|DescribeInstanceInformation|UpdateInstanceInformation)$/,
+      /^ssm:(CancelCommand|GetCommandInvocation|ListCommandInvocations|DescribeInstanceInformation|UpdateInstanceInformation)$/,
       /^logs:\w*(LogDelivery|LogDeliveries|ResourcePolic|LogGroups)/,
       /^xray:GetSampling/,
       /^(pricing:GetProducts|servicequotas:GetServiceQuota)$/,
@@ -64,9 +65,9 @@ describe('least privilege', () => {
     expect(who('iam:PassRole')).toEqual(['cpt-replace-relay', 'cpt-spawn-relays']);
     expect(who('states:StopExecution')).toEqual(['cpt-teardown-request']);
     expect(who('states:StartExecution')).toEqual(['cpt-start-from-object', 'cpt-start-from-schedule']);
-    expect(who('states:SendTaskHeartbeat')).toEqual(['cpt-reconcile']);
+    expect(who('states:SendTaskHeartbeat')).toEqual(['cpt-watch-ends']);
     const asked = ['pricing:GetProducts', 'servicequotas:GetServiceQuota', 'ec2:DescribeSpotPriceHistory', 'iam:GetRole'];
-    const estimating = ['decide-relays', 'estimate-request', 'estimate-transfer', 'finish-survey', 'replace-relay'];
+    const estimating = ['apply-approval', 'decide-relays', 'estimate-request', 'estimate-transfer', 'finish-survey', 'replace-relay'];
     for (const action of asked) expect(who(action)).toEqual(estimating.map((name) => `cpt-${name}`));
   });
 
@@ -88,19 +89,52 @@ describe('least privilege', () => {
     }
   });
 
+  it('ends are commanded without a tag by those named here, and with their owners’ tag alone where the setting says so', () => {
+    const without = (template: Template): string[] =>
+      functions
+        .map(({ FunctionName }) => FunctionName as string)
+        .filter((name) =>
+          statementsOf(template, name).some(
+            ({ actions, resources: on, condition }) =>
+              actions.includes('ssm:SendCommand') && on.some((arn) => arn.endsWith(':instance/*')) && Object.keys(condition).length === 0,
+          ),
+        )
+        .sort();
+    const senders = ['delete-extras', 'make-way', 'resolve-paths', 'restart-end', 'start-transfer', 'survey-ends', 'sweep-execution', 'tear-down', 'teardown-request'];
+    expect(without(control)).toEqual(senders.map((name) => `cpt-${name}`));
+    const { control: consenting } = synthesize({ requireConsent: true });
+    expect(without(consenting)).toEqual([]);
+    for (const name of senders) {
+      const tags = statementsOf(consenting, `cpt-${name}`)
+        .filter(({ actions, resources: on }) => actions.includes('ssm:SendCommand') && on.some((arn) => arn.endsWith(':instance/*')))
+        .map(({ condition }) => condition);
+      expect(tags, name).toContainEqual({ StringEquals: { 'ssm:resourceTag/cpt:end': 'cpt' } });
+      const lent = { StringEquals: { 'ssm:resourceTag/cpt:lent-to': 'cpt' } };
+      // A teardown stops the daemons of machines that were lent.
+      if (/tear|sweep/.test(name)) expect(tags, name).toContainEqual(lent);
+    }
+  });
+
   it('commands are our documents only', () => {
     const targets = all
       .filter(([, { actions }]) => actions.includes('ssm:SendCommand'))
       .flatMap(([, statement]) => statement.resources);
     for (const arn of targets)
-      expect(arn).toMatch(/:document\/cpt-(scan|delete|receive|send|relay|probe|stop)$|:instance\/\*$/);
+      expect(arn).toMatch(/:document\/cpt-(scan|delete|receive|send|relay|probe|log|stop)$|:instance\/\*$/);
   });
 
-  it('one function alone has things removed, and it can write no list of what is removed', () => {
+  it('two functions alone have things removed, and they can write no list of what is removed', () => {
     const senders = all.filter(([, { resources: on }]) => on.some((arn) => arn.endsWith(':document/cpt-delete')));
-    expect(senders.map(([policy]) => policy)).toEqual([expect.stringMatching(/^FunctionsDeleteExtrasRole/)]);
-    const actions = statementsOf(control, 'cpt-delete-extras').flatMap((statement) => statement.actions);
-    expect(actions.filter((action) => action.startsWith('s3:'))).toEqual(['s3:GetObject']);
+    expect(senders.map(([policy]) => policy).sort()).toEqual([
+      expect.stringMatching(/^FunctionsDeleteExtrasRole/),
+      expect.stringMatching(/^FunctionsMakeWayRole/),
+    ]);
+    for (const name of ['cpt-delete-extras', 'cpt-make-way']) {
+      const written = statementsOf(control, name).filter(({ actions }) => actions.some((action) => /^s3:(Put|Delete)/.test(action)));
+      // Lists of what is removed lie below `ends/`; what has become of each entry is told below `transfers/`.
+      const told = name === 'cpt-delete-extras' ? [expect.stringMatching(/\/transfers\/\*$/)] : [];
+      expect(written.flatMap(({ resources: on }) => on)).toEqual(told);
+    }
   });
 
   it('the ends read and update two tables, of transfers only what agents write, and reach no token', () => {

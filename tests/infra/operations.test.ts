@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import * as path from 'node:path';
 import { Match } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
+import { workflowDefinition } from '../../infra/lib/workflow-definition';
 import { resources, ROOT, Statement, statements, synthesize, text } from './synthesis';
 
 const { control, region } = synthesize({ alarmUsdPerDay: 250 });
@@ -54,8 +55,38 @@ describe('alarms', () => {
     expect(alarms.find(({ AlarmName }) => AlarmName === 'cpt-reconciler-silent')).toMatchObject({
       TreatMissingData: 'breaching',
       ComparisonOperator: 'LessThanThreshold',
-      EvaluationPeriods: 5,
+      EvaluationPeriods: 3,
     });
+  });
+
+  it('an end that is not watched rings long before its transfer fails, also where nobody says so', () => {
+    const alarm = alarms.find(({ AlarmName }) => AlarmName === 'cpt-ends-unwatched');
+    expect(alarm).toMatchObject({
+      MetricName: 'EndsUnwatched',
+      Statistic: 'Maximum',
+      Threshold: 1,
+      TreatMissingData: 'breaching',
+      ComparisonOperator: 'GreaterThanOrEqualToThreshold',
+    });
+    const { Period, EvaluationPeriods } = alarm as { Period: number; EvaluationPeriods: number };
+    const beats = /"HeartbeatSeconds": (\d+)/.exec(workflowDefinition())?.[1];
+    expect(Period * EvaluationPeriods).toBeLessThanOrEqual(Number(beats) / 2);
+  });
+
+  it('look at what the services themselves throttle, stop or run late', () => {
+    const simple = alarms.map(({ MetricName }) => MetricName);
+    const expected = ['ExecutionsFailed', 'ExecutionsTimedOut', 'ExecutionsAborted', 'ExecutionThrottled'];
+    expect(simple).toEqual(expect.arrayContaining(expected));
+    const stats = alarms.flatMap(({ Metrics }) => (Metrics ?? []) as { MetricStat?: { Metric: Metric; Stat: string } }[]);
+    const measured = stats.flatMap(({ MetricStat }) => (MetricStat ? [`${MetricStat.Metric.MetricName} ${MetricStat.Stat}`] : []));
+    expect(new Set(measured)).toEqual(
+      new Set(['Throttles Sum', 'AsyncEventAge Maximum', 'ReadThrottleEvents Sum', 'WriteThrottleEvents Sum']),
+    );
+  });
+
+  it('look at ten metrics at most, as CloudWatch takes them', () => {
+    const counts = alarms.map(({ Metrics }) => ((Metrics ?? []) as object[]).filter((one) => 'MetricStat' in one).length);
+    expect(Math.max(...counts)).toBeLessThanOrEqual(10);
   });
 
   it('the limit of a day’s spending is a setting', () => {
@@ -87,6 +118,21 @@ it('the dashboard shows every function and every dead-letter queue', () => {
   const body = dashboard();
   for (const id of Object.keys(resources(control, 'AWS::Lambda::Function'))) expect(body).toContain(`<${id}>`);
   for (const id of Object.keys(resources(control, 'AWS::SQS::Queue'))) expect(body).toContain(`<${id}.QueueName>`);
+});
+
+describe('saved queries', () => {
+  const queries = Object.values(resources(control, 'AWS::Logs::QueryDefinition'));
+
+  it('are those of the runbook', () => {
+    const named = [...RUNBOOK.matchAll(/^\| `(cpt\/[a-z]+)` \|/gm)].map(([, name]) => name);
+    expect(new Set(queries.map(({ Name }) => Name))).toEqual(new Set(named));
+  });
+
+  it('read the logs of every function', () => {
+    const groups = Object.keys(resources(control, 'AWS::Logs::LogGroup')).filter((id) => id.startsWith('Functions'));
+    for (const { LogGroupNames } of queries)
+      expect((LogGroupNames as unknown[]).map(text).sort()).toEqual(groups.map((id) => `<${id}>`).sort());
+  });
 });
 
 describe('news of transfers', () => {

@@ -24,10 +24,10 @@ describe.each(['us-west-2', 'eu-west-1'])('region %s', (region) => {
         parameters: Record<string, unknown>;
         mainSteps: { inputs: { runCommand: unknown[] } }[];
       };
-      expect(Object.keys(parameters).filter((name) => !['TransferId', 'Command', 'CpuQuota', 'CpuWeight', 'IoWeight'].includes(name))).toEqual([]);
+      expect(Object.keys(parameters).filter((name) => !['TransferId', 'Command', 'Answer', 'CpuQuota', 'CpuWeight', 'IoWeight'].includes(name))).toEqual([]);
       const lines = mainSteps.flatMap(({ inputs }) => inputs.runCommand.map(text));
       const fixed = lines.filter((line) => line.startsWith('readonly daemon_')).join(' ');
-      if (Name === 'cpt-stop') expect(fixed).toBe('');
+      if (Name === 'cpt-stop' || Name === 'cpt-log') expect(fixed).toBe('');
       else
         expect(fixed).toMatch(
           new RegExp(`uri_x86_64='s3://cdk-hnb659fds-assets-<AWS::AccountId>-${region}/[0-9a-f]{64}[^']*' .*x86_64='[0-9a-f]{64}'`),
@@ -90,7 +90,8 @@ describe.each(['us-west-2', 'eu-west-1'])('region %s', (region) => {
     const [limits] = granted
       .filter(({ actions }) => actions.includes('kms:Decrypt'))
       .map(({ condition }) => condition.StringLike ?? {});
-    expect(limits?.['kms:ViaService']).toBe(`s3.${region}.amazonaws.com`);
+    const suffixes = ['amazonaws.com', 'amazonaws.com.cn', 'amazonaws.eu'];
+    expect(limits?.['kms:ViaService']).toEqual(suffixes.map((suffix) => `s3.${region}.${suffix}`));
     expect((limits?.['kms:EncryptionContext:aws:s3:arn'] as unknown[]).map(text)).toEqual([object, object.split('/')[0]]);
     template.hasResourceProperties('AWS::IAM::InstanceProfile', { InstanceProfileName: `cpt-relay-${region}` });
   });
@@ -180,6 +181,21 @@ it('an existing VPC gets the groups and nothing more', () => {
   expect(JSON.stringify(control.toJSON())).toContain(`subnet/${EXISTING.subnetIds[0] ?? ''}`);
 });
 
+it('machines may ask the name servers of an existing VPC, and no other address by that port', () => {
+  const nameServers = ['10.0.0.53', '10.0.1.53'];
+  const { region } = synthesize({ regions: { 'us-west-2': { ...EXISTING, nameServers } } });
+  for (const group of Object.values(resources(region('us-west-2'), 'AWS::EC2::SecurityGroup'))) {
+    const rules = group.SecurityGroupEgress as { FromPort: number; IpProtocol: string; CidrIp: string }[];
+    const asked = rules.filter(({ FromPort }) => FromPort === 53);
+    expect(asked.map(({ IpProtocol, CidrIp }) => `${IpProtocol} ${CidrIp}`)).toEqual([
+      'udp 10.0.0.53/32',
+      'tcp 10.0.0.53/32',
+      'udp 10.0.1.53/32',
+      'tcp 10.0.1.53/32',
+    ]);
+  }
+});
+
 it('another name renames everything', () => {
   const { region, control } = synthesize({ name: 'blue' });
   control.hasResourceProperties('AWS::DynamoDB::Table', { TableName: 'blue-transfers' });
@@ -226,5 +242,5 @@ it('existing subnets are where relays may be launched, and nowhere else', () => 
   const { control } = synthesize({ regions: { 'us-west-2': EXISTING } });
   const launch = statementsOf(control, 'cpt-spawn-relays').filter(({ actions }) => actions.includes('ec2:RunInstances'));
   const subnets = launch.flatMap(({ resources: arns }) => arns.filter((arn) => arn.includes(':subnet/')));
-  expect(subnets.map((arn) => arn.split('/')[1])).toEqual(EXISTING.subnetIds);
+  expect(subnets).toEqual(EXISTING.subnetIds.map((id) => `arn:<AWS::Partition>:ec2:us-west-2:*:subnet/${id}`));
 });

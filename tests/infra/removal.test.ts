@@ -29,6 +29,13 @@ describe('of a deployment that is removed', () => {
     expect(all({})).toEqual(DATA);
   });
 
+  it('nothing stays of a first deployment that fails: its name would refuse the next one', () => {
+    const { control } = synthesize({ logsOnDestroy: 'retain' });
+    const policies = Object.values(control.toJSON().Resources as Record<string, Kept>).map(({ DeletionPolicy }) => DeletionPolicy);
+    expect(policies).toContain('RetainExceptOnCreate');
+    expect(policies).not.toContain('Retain');
+  });
+
   it('nothing stays where the settings give the data up', () => {
     expect(all({ dataOnDestroy: 'delete' })).toEqual([]);
   });

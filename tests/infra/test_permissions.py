@@ -22,7 +22,8 @@ PORTS: dict[str, list[str]] = {
     "transfers.resume": ["transfers:GetItem", "transfers:PutItem"],
     "transfers.get": ["transfers:GetItem"],
     "transfers.change": ["transfers:UpdateItem"],
-    "transfers.active": ["transfers/active:Query"],
+    "transfers.active_ids": ["transfers/running:Query", "transfers/active:Query"],
+    "transfers.active": ["transfers/running:Query", "transfers/active:Query"],
     "locks.acquire": ["transfers:GetItem", "transfers:PutItem"],
     "locks.release": ["transfers:GetItem", "transfers:PutItem"],
     "agents.membership": ["transfers:GetItem"],
@@ -31,6 +32,7 @@ PORTS: dict[str, list[str]] = {
     "agents.route_key": ["transfers:GetItem"],
     "agents.probe_results": ["transfers:Query"],
     "agents.outcome": ["transfers:GetItem"],
+    "agents.answer": ["transfers:GetItem"],
     "agents.lost_relays": ["transfers:Query"],
     "agents.fence": ["transfers:PutItem"],
     "agents.forget": ["transfers:Query", "transfers:DeleteItem"],
@@ -41,11 +43,12 @@ PORTS: dict[str, list[str]] = {
     "nodes.put": ["nodes:PutItem"],
     "nodes.of": ["nodes:Query"],
     "nodes.forget": ["nodes:Query", "nodes:DeleteItem"],
-    "nodes.by_instance": ["nodes/by-instance:Query", "nodes:GetItem"],
+    "nodes.by_instance": ["nodes/of-instance:Query", "nodes/by-instance:Query", "nodes:GetItem"],
     "nodes.change": ["nodes:UpdateItem"],
     "profiles.get": ["profiles:GetItem"],
     "profiles.get_all": ["profiles:BatchGetItem"],
     "profiles.integrate": ["profiles:GetItem", "profiles:UpdateItem"],
+    "turns.take": ["transfers:UpdateItem"],
     "tokens.get": ["control-tokens:GetItem"],
     "tokens.put": ["control-tokens:UpdateItem"],
     "tokens.approval": ["control-tokens:GetItem"],
@@ -61,6 +64,10 @@ PORTS: dict[str, list[str]] = {
     "commands.send": ["ssm:SendCommand"],
     "commands.ended": ["ssm:ListCommandInvocations"],
     "commands.result": ["ssm:GetCommandInvocation"],
+    "commands.started": ["ssm:GetCommandInvocation"],
+    "commands.cancel": ["ssm:CancelCommand"],
+    "brief_commands.send": ["ssm:SendCommand"],
+    "brief_commands.result": ["ssm:GetCommandInvocation"],
     "subnets.of_vpc": ["ec2:DescribeSubnets", "ec2:DescribeRouteTables"],
     "groups.find": ["ec2:DescribeSecurityGroups"],
     "groups.vpc_of": ["ec2:DescribeSecurityGroups"],
@@ -81,6 +88,7 @@ PORTS: dict[str, list[str]] = {
     "executions.heartbeat": ["states:SendTaskHeartbeat"],
     "executions.stop": ["states:StopExecution"],
     "executions.status": ["states:DescribeExecution"],
+    "executions.why": ["states:DescribeExecution"],
     "price_list.ask": ["pricing:GetProducts"],
     "price_cache.read": ["s3:GetObject"],
     "price_cache.write": ["s3:PutObject"],
@@ -90,7 +98,7 @@ PORTS: dict[str, list[str]] = {
     "quotas.vcpus": ["servicequotas:GetServiceQuota"],
 }
 IDEMPOTENCY = {f"idempotency:{action}Item" for action in ("Put", "Update", "Delete")}
-DOCUMENTS = {"scan", "delete", "receive", "send", "relay", "probe", "stop"}
+DOCUMENTS = {"scan", "delete", "receive", "send", "relay", "probe", "log", "stop"}
 # Every function's own: its log, its traces, the queue of what it failed on.
 COMMON = {
     "logs:CreateLogStream",
@@ -196,8 +204,10 @@ def _granted(handler: str) -> set[str]:
     name = f"cpt-{handler.replace('_', '-')}"
     functions = [item["Properties"] for item in template.values() if item["Type"] == "AWS::Lambda::Function"]
     role = next(item["Role"]["Fn::GetAtt"][0] for item in functions if item["FunctionName"] == name)
-    policies = [item["Properties"] for item in template.values() if item["Type"] == "AWS::IAM::Policy"]
-    mine = [policy for policy in policies if {"Ref": role} in policy["Roles"]]
+    # What one inline policy cannot hold, the CDK puts into managed ones.
+    kinds = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy")
+    policies = [item["Properties"] for item in template.values() if item["Type"] in kinds]
+    mine = [policy for policy in policies if {"Ref": role} in policy.get("Roles", [])]
     statements = [statement for policy in mine for statement in policy["PolicyDocument"]["Statement"]]
     return {named for statement in statements for named in _named(statement)}
 

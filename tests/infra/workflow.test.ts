@@ -1,5 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import * as path from 'node:path';
+import { App, Stack } from 'aws-cdk-lib';
+import * as lambda from 'aws-cdk-lib/aws-lambda';
+import { LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
 import validateAsl from 'asl-validator';
 import { describe, expect, it } from 'vitest';
 import { functionPlaceholder, pascalCase, STAGES } from '../../infra/lib/names';
@@ -11,6 +14,7 @@ interface State {
   readonly Resource?: string;
   readonly Arguments?: { readonly FunctionName?: string };
   readonly Retry?: readonly { ErrorEquals: string[]; IntervalSeconds: number; MaxAttempts: number }[];
+  readonly Error?: string;
   readonly Branches?: readonly StateMachine[];
 }
 interface StateMachine {
@@ -80,6 +84,26 @@ describe('one thing has one name', () => {
   });
 });
 
+it('no execution fails under a name that Step Functions keeps for itself', () => {
+  const fails = statesOf(JSON.parse(ASL) as StateMachine).filter(([, { Type }]) => Type === 'Fail');
+  expect(fails.length).toBeGreaterThan(3);
+  // The report's names are those of `name_of_ours` in lambdas/core/transfer.py.
+  for (const [name, { Error: error }] of fails) {
+    expect(error, name).toMatch(/^\{% (\$report\.error|\$replace\(\$.*Error, 'States\.', 'Workflow\.'\)) %\}$/);
+  }
+});
+
+it('what is tried again where a call of a function fails is what the CDK itself would try again', () => {
+  const stack = new Stack(new App());
+  const code = lambda.Code.fromInline('exports.handler = () => 1;');
+  const called = new lambda.Function(stack, 'F', { code, handler: 'index.handler', runtime: lambda.Runtime.NODEJS_22_X });
+  const state = new LambdaInvoke(stack, 'Call', { lambdaFunction: called });
+  const [retry] = (state.toStateJson() as { Retry: { ErrorEquals: string[] }[] }).Retry;
+  const ours = (JSON.parse(readFileSync(path.join(ROOT, 'statemachine', 'retries.json'), 'utf8')) as Record<string, { ErrorEquals: string[] }>)
+    .transient?.ErrorEquals;
+  expect(ours?.filter((name) => name.startsWith('Lambda.')).sort()).toEqual([...(retry?.ErrorEquals ?? [])].sort());
+});
+
 it('a request that waits for its destination is tried again for hours, which the execution outlasts', () => {
   const { States, TimeoutSeconds } = JSON.parse(ASL) as {
     TimeoutSeconds: number;
@@ -98,6 +122,14 @@ it('a request that waits for its destination is tried again for hours, which the
   expect(TimeoutSeconds).toBeGreaterThan(604_800 + approval.TimeoutSeconds + seconds + more);
   // Each attempt is three events of at most 25 000 in an execution's history.
   expect(3 * (waits?.MaxAttempts ?? 0)).toBeLessThan(5_000);
+});
+
+it('states that command an end are tried again where its agent is busy', () => {
+  const states = new Map(statesOf(JSON.parse(ASL) as StateMachine));
+  for (const name of ['Resolve Paths', 'Survey Ends', 'Make Way', 'Delete Extras']) {
+    const again = states.get(name)?.Retry?.find(({ ErrorEquals }) => ErrorEquals.includes('AgentBusy'));
+    expect(again?.MaxAttempts, name).toBeGreaterThan(2);
+  }
 });
 
 it('a transfer that is still being taken down is waited for longer than a teardown and the look behind it take', () => {
@@ -124,10 +156,11 @@ describe('approval', () => {
   it('ends after the time of the request, which the task outlasts, under a name that the command line knows', () => {
     const { TimeoutSeconds, HeartbeatSeconds, Catch } = States['Await Approval'] ?? {};
     const schema = JSON.parse(readFileSync(path.join(ROOT, 'contracts', 'transfer-request.schema.json'), 'utf8')) as {
-      properties: { approvalTimeoutSeconds: { maximum: number } };
+      properties: { approvalTimeoutSeconds: { oneOf: { type: string; maximum?: number }[] } };
     };
     expect(HeartbeatSeconds).toBe('{% $transfer.request.approvalTimeoutSeconds %}');
-    expect(TimeoutSeconds).toBeGreaterThan(schema.properties.approvalTimeoutSeconds.maximum);
+    const seconds = schema.properties.approvalTimeoutSeconds.oneOf.find(({ type }) => type === 'integer');
+    expect(TimeoutSeconds).toBeGreaterThan(seconds?.maximum ?? Infinity);
     const errors = readFileSync(path.join(ROOT, 'lambdas', 'core', 'errors.py'), 'utf8');
     const [, name] = /'Error': '(\w+)'/.exec(JSON.stringify(Catch)) ?? [];
     expect(errors).toContain(`class ${name}(`);
@@ -190,6 +223,20 @@ describe('extras', () => {
     expect(before.map(([name]) => name)).toEqual(['Verify Transfer']);
     expect(States['Delete Extras']).toMatchObject({ Next: 'Tear Down', Catch: [{ Next: 'Tear Down' }] });
   });
+
+  it('that are in the way of what is to come go once all is decided and before data moves', () => {
+    const leading = (name: string): string[] =>
+      Object.entries(States)
+        .filter(([, state]) => JSON.stringify(state).includes(`"${name}"`))
+        .map(([from]) => from);
+    expect(leading('Make Way')).toEqual(['Is Anything in the Way?']);
+    expect(leading('Is Anything in the Way?')).toEqual(['Plan Chunks']);
+    expect(States['Is Anything in the Way?']).toMatchObject({
+      Choices: [{ Condition: '{% $exists($survey.extras.inTheWay) %}' }],
+      Default: 'Move Data',
+    });
+    expect(States['Make Way']).toMatchObject({ Next: 'Move Data', Catch: [{ Next: 'Tear Down' }] });
+  });
 });
 
 describe('the state machine', () => {
@@ -197,7 +244,7 @@ describe('the state machine', () => {
 
   it('is valid Amazon States Language', () => {
     const definition = JSON.parse(
-      ASL.replaceAll(/\$\{\w+\}/g, 'arn:aws:lambda:us-west-2:123456789012:function:any'),
+      ASL.replaceAll('${Partition}', 'aws').replaceAll(/\$\{\w+\}/g, 'arn:aws:lambda:us-west-2:123456789012:function:any'),
     ) as Record<string, unknown>;
     const { isValid, errors } = validateAsl(definition);
     expect(errors).toEqual([]);

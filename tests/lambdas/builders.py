@@ -16,17 +16,8 @@ from lambdas.core.estimate.type_choice import Candidate
 from lambdas.core.fleet.relay_node import Node, NodeState
 from lambdas.core.fleet.topology import PAIR, Route, Stage, pair_of
 from lambdas.core.request import TransferRequest
-from lambdas.core.transfer import (
-    AcceptedTransfer,
-    DestinationSurvey,
-    EndMachine,
-    PlanListing,
-    ResolvedPaths,
-    SourceSurvey,
-    Survey,
-    TransferPlan,
-    shared_key,
-)
+from lambdas.core.survey import DestinationSurvey, SourceSurvey, Survey
+from lambdas.core.transfer import AcceptedTransfer, EndMachine, PlanListing, ResolvedPaths, TransferPlan, shared_key
 from lambdas.core.transfer_record import Outcome
 from lambdas.core.whereabouts import DirectoryWay
 

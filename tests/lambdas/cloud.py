@@ -21,6 +21,8 @@ from tests.lambdas.memory.market import (
 from tests.lambdas.memory.stores import (
     MemoryAgentRecords,
     MemoryChunkStore,
+    MemoryLaunchTurns,
+    MemoryMirrors,
     MemoryNodeStore,
     MemoryPathLocks,
     MemoryProfileStore,
@@ -53,6 +55,9 @@ class Cloud:
         self.compute[WEST].add(SOURCE_ID, *SOURCE_ADDRESSES)
         self.compute[IRELAND].add(DESTINATION_ID, *DESTINATION_ADDRESSES)
         self.transfers, self.locks, self.agents = MemoryTransferStore(), MemoryPathLocks(), MemoryAgentRecords()
+        self.agents.answers = [commands.answers for commands in self.commands.values()]
+        self.mirrors = MemoryMirrors()
+        self.turns = MemoryLaunchTurns()
         self.chunks, self.nodes, self.profiles = MemoryChunkStore(), MemoryNodeStore(), MemoryProfileStore()
         self.tokens, self.objects, self.events = MemoryTokenStore(), MemoryObjects(), MemoryEvents()
         self.executions, self.notifications, self.metrics = MemoryExecutions(), MemoryNotifications(), MemoryMetrics()
@@ -64,6 +69,8 @@ class Cloud:
             env=replace(ENVIRONMENT, **settings),
             transfers=self.transfers,
             locks=self.locks,
+            mirrors=self.mirrors,
+            turns=self.turns,
             agents=self.agents,
             chunks=self.chunks,
             nodes=self.nodes,
@@ -71,6 +78,7 @@ class Cloud:
             tokens=self.tokens,
             compute=lambda region: self.compute[region],
             commands=lambda region: self.commands[region],
+            brief_commands=lambda region: self.commands[region],
             groups=lambda region: self.groups[region],
             subnets=lambda region: self.subnets[region],
             objects=self.objects,

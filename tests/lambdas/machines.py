@@ -5,7 +5,17 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from lambdas.adapters.records import CommandResult, DocumentName, Instance, LaunchError, LaunchRequest, NotManagedError
+from lambdas.adapters.records import (
+    LEAST_DELIVERY_SECONDS,
+    CommandResult,
+    DocumentName,
+    Instance,
+    LaunchError,
+    LaunchRequest,
+    NotManagedError,
+    OlderDocumentError,
+)
+from lambdas.core.ends.answers import Answer
 from lambdas.core.ends.commands import USUAL, Command, Share, encode
 from tests.lambdas.builders import IRELAND, WEST
 from tests.lambdas.clock import FakeClock
@@ -132,6 +142,10 @@ def printed(value: object) -> CommandResult:
     return CommandResult(True, "Success", f"some log\n{json.dumps(value)}\n", "")
 
 
+# A daemon that has logged nothing.
+QUIET = CommandResult(True, "Success", "", "")
+
+
 def failed(error: str, status: str = "Failed") -> CommandResult:
     return CommandResult(False, status, "", error)
 
@@ -141,10 +155,21 @@ class MemoryCommands:
 
     def __init__(self, compute: MemoryCompute, clock: FakeClock) -> None:
         self._compute, self._clock = compute, clock
+        self.answers: dict[tuple[str, str], Answer] = {}
+        """What units have written into the table, by partition and id."""
+        self._places: dict[str, tuple[str, str]] = {}
         self.scripts: dict[tuple[str, str] | str, Script] = {}
         self.sent: list[tuple[DocumentName, str, Command | None]] = []
         self.shares: dict[tuple[DocumentName, str], Share] = {}
         self.shown: set[str] = set()
+        self.busy: set[str] = set()
+        """Machines whose agent has no worker free: no command is started, until `free`."""
+        self.older = False
+        """The documents are of a version that knows of no answers."""
+        self.cancelled: list[str] = []
+        self.given: list[float] = []
+        """Seconds that each command had to be started."""
+        self._waiting: list[tuple[str, str, Command | None]] = []
         self._results: dict[str, dict[str, CommandResult | None]] = {}
 
     def online(self, instance_ids: Iterable[str]) -> set[str]:
@@ -167,21 +192,40 @@ class MemoryCommands:
         transfer_id: str,
         command: Command | None,
         share: Share = USUAL,
+        seconds: float = LEAST_DELIVERY_SECONDS,
+        answer: str | None = None,
     ) -> str:
         if self._answer(instance_ids) != set(instance_ids):
             raise NotManagedError(", ".join(instance_ids))
+        if self.older and answer is not None:
+            raise OlderDocumentError("Parameter Answer is not defined in the document")
         decoded = None
         if command is not None:
             text = encode(command)
             decoded = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
         command_id = f"command-{len(self._results) + 1}-{self._compute.region}"
         results = self._results.setdefault(command_id, {})
+        self.given.append(seconds)
+        assert answer is None or document in ("scan", "delete", "probe")
+        if answer is not None:
+            _, _, shared, answer_id = answer.split(" ")
+            self._places[command_id] = (shared, answer_id)
         for instance_id in instance_ids:
             self.sent.append((document, instance_id, decoded))
             self.shares[document, instance_id] = share
             script = self.scripts.get((document, instance_id)) or self.scripts.get(document)
-            results[instance_id] = script(decoded) if script else printed({"ok": True})
+            results[instance_id] = None
+            usual = QUIET if document == "log" else printed({"ok": True})
+            if instance_id in self.busy:
+                self._waiting.append((command_id, instance_id, decoded))
+            else:
+                self._begin(command_id, instance_id, script(decoded) if script else usual)
         return command_id
+
+    @property
+    def places(self) -> list[tuple[str, str]]:
+        """Where answers are awaited."""
+        return list(self._places.values())
 
     @property
     def commands(self) -> int:
@@ -195,5 +239,31 @@ class MemoryCommands:
     def result(self, command_id: str, instance_id: str) -> CommandResult | None:
         return self._results[command_id][instance_id]
 
+    def started(self, command_id: str, instance_id: str) -> bool:
+        return (command_id, instance_id) not in [waiting[:2] for waiting in self._waiting]
+
+    def cancel(self, command_id: str, instance_id: str) -> None:
+        self.cancelled.append(command_id)
+
+    def free(self, instance_id: str, document: DocumentName) -> None:
+        """Its agent runs the commands that wait, which are of this document."""
+        self.busy.discard(instance_id)
+        script = self.scripts.get((document, instance_id)) or self.scripts.get(document)
+        for command_id, machine, decoded in self._waiting:
+            if machine == instance_id:
+                self._begin(command_id, machine, script(decoded) if script else printed({"ok": True}))
+        self._waiting = [waiting for waiting in self._waiting if waiting[1] != instance_id]
+
     def end(self, command_id: str, result: CommandResult) -> None:
-        self._results[command_id] = dict.fromkeys(self._results[command_id], result)
+        for instance_id in self._results[command_id]:
+            self._begin(command_id, instance_id, result)
+
+    def _begin(self, command_id: str, instance_id: str, result: CommandResult | None) -> None:
+        """A document that answers in the table has ended once its unit is started; the unit may go on."""
+        place = self._places.get(command_id)
+        if place and (result is None or result.started):
+            if result is not None:
+                code, lines = 0 if result.succeeded else 1, result.output.splitlines()
+                self.answers[place] = Answer(code=code, output=lines[-1] if lines else "", error=result.error)
+            result = printed({"started": "unit"})
+        self._results[command_id][instance_id] = result

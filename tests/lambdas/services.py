@@ -76,9 +76,11 @@ class MemoryObjects:
     def keys(self, prefix: str) -> list[str]:
         return sorted(key for key in self.objects if key.startswith(prefix))
 
-    def delete(self, keys: Iterable[str]) -> None:
-        for key in keys:
+    def delete(self, keys: Iterable[str]) -> int:
+        wanted = list(keys)
+        for key in wanted:
             self.objects.pop(key, None)
+        return len(wanted)
 
 
 @dataclass
@@ -116,6 +118,7 @@ class MemoryExecutions:
     answers: list[tuple[str, Any]] = field(default_factory=list)
     statuses: dict[str, str | None] = field(default_factory=dict)
     started: dict[str, Any] = field(default_factory=dict)
+    stopped: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def start(self, name: str, request: Any) -> str:
         self.started.setdefault(name, request)
@@ -133,8 +136,12 @@ class MemoryExecutions:
         self.answers.append(("heartbeat", token))
         return True
 
-    def stop(self, execution_arn: str, _error: str, _cause: str) -> None:
+    def stop(self, execution_arn: str, error: str, cause: str) -> None:
         self.statuses[execution_arn] = "ABORTED"
+        self.stopped[execution_arn] = (error, cause)
+
+    def why(self, execution_arn: str) -> tuple[str, str]:
+        return self.stopped.get(execution_arn, ("", ""))
 
     def status(self, execution_arn: str) -> str | None:
         return self.statuses.get(execution_arn, "RUNNING")

@@ -20,9 +20,9 @@ DYNAMODB_LOCAL = ROOT / ".cache" / "dynamodb-local"
 DYNAMODBS = ["dynamodb", *(["dynamodb-local"] if DYNAMODB_LOCAL.is_dir() and shutil.which("java") else [])]
 START_SECONDS = 60.0
 TABLES: dict[str, tuple[str, str, dict[str, tuple[str, str | None]]]] = {
-    "transfers": ("transferId", "record", {"active": ("active", "transferId")}),
+    "transfers": ("transferId", "record", dict.fromkeys(("running", "active"), ("active", "transferId"))),
     "chunks": ("rangeKey", "itemKey", {}),
-    "nodes": ("transferId", "nodeId", {"by-instance": ("instanceId", None)}),
+    "nodes": ("transferId", "nodeId", dict.fromkeys(("of-instance", "by-instance"), ("instanceId", None))),
     "tokens": ("transferId", "task", {}),
 }
 

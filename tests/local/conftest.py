@@ -27,6 +27,7 @@ SETTINGS = {
     "lambdaRetrySeconds": 0.05,
     "scheduleMinuteSeconds": 1.5,
     "shutdownMinuteSeconds": 0.5,
+    "deliveryMinuteSeconds": 2,
     "spotGraceSeconds": 0.2,
     "invocationDoesNotExist": 1,
     "notFoundAfterLaunch": 1,

@@ -10,6 +10,7 @@ from botocore.exceptions import ClientError
 from lambdas.runtime import clients
 from local.cloud import LocalCloud
 from local.config import Fault, LocalConfig
+from local.instances.faults import Faults
 from tests.local.assembly import HOME, OTHER
 
 SETTINGS = {
@@ -160,3 +161,16 @@ def test_launch_above_the_quota_of_vcpus_is_refused(quick: LocalCloud) -> None:
     with pytest.raises(ClientError, match="VcpuLimitExceeded"):
         launch(quick, OTHER, kind="c6in.large", most=16)  # 32 vCPUs, and two machines of the tests before run
     assert launch(quick, OTHER, kind="c6in.large", most=2)
+
+
+def test_all_calls_of_a_service_are_late_while_a_fault_holds() -> None:
+    now = [100.0]
+    faults = Faults([], lambda: now[0])
+    hang = {"operation": "*", "region": OTHER, "count": 1000, "delaySeconds": 65, "duringSeconds": 300}
+    faults.add(Fault.model_validate(hang))
+    now[0] += 300
+    assert [faults.delay(name, OTHER) for name in ("RunInstances", "DescribeInstances")] == [65, 65]
+    assert faults.delay("RunInstances", HOME) == 0
+    assert faults.hit("RunInstances", OTHER) is None, "what is late does not fail"
+    now[0] += 1
+    assert faults.delay("RunInstances", OTHER) == 0

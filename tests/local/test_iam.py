@@ -89,7 +89,8 @@ def test_commands_need_document_and_instance(acting: Acting, vm: str) -> None:
     request = {"InstanceIds": [vm], "DocumentName": "probe-document", "Parameters": {"Name": ["a"]}}
     assert acting([on_document, owned], "ssm").send_command(**request)["Command"]["CommandId"]
     for statements in ([on_document], [on_instances], [on_document, foreign]):
-        with pytest.raises(ClientError, match="AccessDenied"):
+        refused = f"document/{request['DocumentName']}" if on_document not in statements else f"instance/{vm}"
+        with pytest.raises(ClientError, match=f"AccessDenied.* on resource: arn:aws:[^ ]*:{refused} because"):
             acting(statements, "ssm").send_command(**request)
 
 

@@ -112,6 +112,24 @@ def test_launch_is_denied_without_one_of_them(acting: Acting, removed: str | Non
         launch(ec2, **options)
 
 
+def test_shared_subnet_has_the_arn_of_its_owners_account(cloud: LocalCloud, acting: Acting) -> None:
+    ec2 = cloud.client("ec2", HOME)
+    vpc = ec2.create_vpc(CidrBlock="10.61.0.0/16")["Vpc"]["VpcId"]
+    subnet = ec2.create_subnet(VpcId=vpc, CidrBlock="10.61.0.0/20")["Subnet"]["SubnetId"]
+    cloud.share_subnet(HOME, subnet, "999999999999")
+
+    def launched(account: str) -> str:
+        mine = {"Effect": "Allow", "Action": "ec2:RunInstances"}
+        others = [kind for kind in LAUNCH[1]["Resource"] if ":subnet/" not in kind]
+        place = {**mine, "Resource": f"arn:aws:ec2:us-west-2:{account}:subnet/{subnet}"}
+        granted = [LAUNCH[0], {**mine, "Resource": others}, place, *LAUNCH[2:]]
+        return launch(acting(granted, "ec2"), SubnetId=subnet)
+
+    with pytest.raises(ClientError, match="UnauthorizedOperation"):
+        launched(cloud.config.account)
+    ec2.terminate_instances(InstanceIds=[launched("*")])
+
+
 def test_only_own_instances_may_be_terminated(cloud: LocalCloud, acting: Acting, vm: str) -> None:
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
         acting(LAUNCH, "ec2").terminate_instances(InstanceIds=[vm])

@@ -8,6 +8,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local.cloud import LocalCloud
+from local.config import Fault
+from local.patches.ssm.workers import Workers
 from tests.local.assembly import HOME, OTHER
 from tests.local.conftest import finished, noted
 
@@ -80,6 +82,70 @@ def test_command_has_region_and_instance_but_no_keys(shell: Shell, vm: str) -> N
     variables = dict(line.split("=", 1) for line in shell(vm, "env")["StandardOutputContent"].splitlines())
     assert (variables["AWS_SSM_REGION_NAME"], variables["AWS_SSM_INSTANCE_ID"]) == (HOME, vm)
     assert not {"AWS_ACCESS_KEY_ID", "AWS_DEFAULT_REGION", "AWS_REGION"} & set(variables)
+
+
+def sleeping(cloud: LocalCloud, instance: str, seconds: float, **options: Any) -> str:
+    """Send a command that holds a worker so long; its id."""
+    script = {"commands": [f"sleep {seconds}"]}
+    answer = cloud.client("ssm").send_command(
+        InstanceIds=[instance], DocumentName="AWS-RunShellScript", Parameters=script, **options
+    )
+    return str(answer["Command"]["CommandId"])
+
+
+def statuses(cloud: LocalCloud, commands: list[str]) -> list[str]:
+    """Their statuses, in order."""
+    listed = cloud.client("ssm").list_command_invocations()["CommandInvocations"]
+    found = {item["CommandId"]: item["StatusDetails"] for item in listed}
+    return [found.get(command, "") for command in commands]
+
+
+def test_an_agent_runs_five_commands_at_once_and_the_others_in_turn(cloud: LocalCloud) -> None:
+    vm = cloud.launch_vm(HOME, "busy")
+    commands = [sleeping(cloud, vm, 1.5) for _ in range(12)]
+    five_run = [*["InProgress"] * 5, *["Pending"] * 7]
+    cloud.wait_for(lambda: statuses(cloud, commands) == five_run, 5)
+    assert finished(cloud, commands[-1], vm)["Status"] == "Success"
+    assert statuses(cloud, commands) == ["Success"] * 12
+
+
+def test_a_command_that_is_not_started_in_time_never_runs(cloud: LocalCloud) -> None:
+    vm = cloud.launch_vm(HOME, "late")
+    holding = [sleeping(cloud, vm, 4) for _ in range(5)]
+    cloud.wait_for(lambda: statuses(cloud, holding) == ["InProgress"] * 5, 5)
+    late = sleeping(cloud, vm, 0, TimeoutSeconds=30)
+    done = finished(cloud, late, vm)
+    assert (done["Status"], done["StatusDetails"]) == ("TimedOut", "Delivery Timed Out")
+    assert (done["ResponseCode"], done["ExecutionStartDateTime"]) == (-1, "")
+    assert statuses(cloud, holding) == ["InProgress"] * 5
+
+
+def test_a_command_that_waits_can_be_cancelled(cloud: LocalCloud) -> None:
+    vm = cloud.launch_vm(HOME, "cancelled")
+    commands = [sleeping(cloud, vm, 1.5) for _ in range(6)]
+    cloud.wait_for(lambda: statuses(cloud, commands) == [*["InProgress"] * 5, "Pending"], 5)
+    for command in commands[4:]:
+        cloud.client("ssm").cancel_command(CommandId=command)
+    assert statuses(cloud, commands)[4:] == ["Cancelling", "Cancelled"]
+    cloud.wait_for(lambda: statuses(cloud, commands) == [*["Success"] * 4, *["Cancelled"] * 2], 10)
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [("DeliveryTimedOut", ("TimedOut", "Delivery Timed Out")), ("Undeliverable", ("Failed", "Undeliverable"))],
+)
+def test_a_script_keeps_a_command_from_its_agent(cloud: LocalCloud, vm: str, code: str, said: tuple[str, str]) -> None:
+    document = "AWS-RunShellScript"
+    cloud.spoil(Fault(operation="SendCommand", region=HOME, document=document, code=code))
+    done = finished(cloud, sleeping(cloud, vm, 0), vm)
+    assert (done["Status"], done["StatusDetails"]) == said
+    assert done["ExecutionStartDateTime"] == ""
+
+
+def test_an_agent_that_is_busy_with_something_else_starts_no_command() -> None:
+    workers = Workers(busy_seconds=0.3)
+    assert workers.begin(0.05, lambda: False) == "late"
+    assert workers.begin(5, lambda: False) == "begins"
 
 
 def test_status_changes_are_events_on_the_forwarded_bus(cloud: LocalCloud, vm: str) -> None:

@@ -106,6 +106,20 @@ def test_a_unit_shows_the_properties_with_which_it_was_started(machine: Machine)
     assert machine.call("systemctl", "show", "--property=IOWeight", "u.service").stdout == "IOWeight=[not set]\n"
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has rights that could be taken away")
+def test_a_program_of_root_has_the_rights_of_its_unit_and_no_more(machine: Machine, tmp_path: Path) -> None:
+    status = tmp_path / "status"
+    properties = ("CapabilityBoundingSet=CAP_DAC_READ_SEARCH CAP_CHOWN", "NoNewPrivileges=yes")
+    machine.run(f"cat /proc/self/status >'{status}.new'; mv '{status}.new' '{status}'; sleep 60", *properties)
+    until(status.exists)
+    found = dict(line.split(":\t", 1) for line in status.read_text().splitlines() if ":\t" in line)
+    # CAP_CHOWN is number 0, CAP_DAC_READ_SEARCH 2 (linux/capability.h).
+    assert {name: int(found[name], 16) for name in ("CapBnd", "CapEff", "CapPrm")} == dict.fromkeys(
+        ("CapBnd", "CapEff", "CapPrm"), 0b101
+    )
+    assert found["NoNewPrivs"] == "1"
+
+
 def test_a_program_that_is_killed_is_started_again_until_somebody_stops_its_unit(machine: Machine) -> None:
     machine.run("exec sleep 600", "Restart=on-failure", "RestartSec=1ms")
     for starts in (1, 2, 3):
@@ -146,6 +160,22 @@ def test_a_program_that_gives_signs_of_life_is_left_alone_until_it_is_frozen(mac
         until(lambda: machine.starts() > 1, seconds=4)
     machine.kill(signal.SIGSTOP)
     until(lambda: machine.starts() == 2)
+
+
+LONG = "trap 'exit 0' TERM; while :; do sleep 0.05; done"
+
+
+def test_a_unit_whose_time_is_up_is_told_to_end(machine: Machine) -> None:
+    machine.run(LONG, "RuntimeMaxSec=1")
+    machine.wait_for_starts(1)
+    until(lambda: not machine.is_loaded())
+    assert machine.starts() == 1
+
+
+def test_a_unit_whose_time_was_up_has_failed(machine: Machine) -> None:
+    machine.run(LONG, "RuntimeMaxSec=1", "Restart=on-failure")
+    machine.wait_for_starts(2)
+    machine.call("systemctl", "stop", "u")
 
 
 def test_a_unit_that_waits_for_its_next_start_is_stopped_at_once(machine: Machine) -> None:

@@ -78,6 +78,11 @@ def _changed(case: Case) -> Iterable[Case]:
         yield replace(case, context={k: v for k, v in case.context.items() if k != key}, what=f"without {key}")
 
 
+def is_installed() -> bool:
+    """Return whether the second judge is. `make test` installs it into a folder of its own: its license is the AGPL."""
+    return (Path(__file__).parent / "node_modules" / "@cloud-copilot" / "iam-simulate").is_dir()
+
+
 def judged(cases: list[Case]) -> dict[str, list[str]]:
     """The decisions of each judge."""
     policies = read_policies(ACCOUNT)

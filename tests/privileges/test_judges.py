@@ -1,12 +1,13 @@
 """Two judges who know nothing of the local cloud: AWS's authorization reference, and a simulator of IAM."""
 
+import json
 from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 
-from tests.privileges.grants import Grant, Role, read_policies, read_roles
-from tests.privileges.judges import ACCOUNT, Case, cases_of, judged
+from tests.privileges.grants import ROOT, Grant, Role, read_policies, read_roles
+from tests.privileges.judges import ACCOUNT, Case, cases_of, is_installed, judged
 from tests.privileges.recorded import read_recorded
 from tests.privileges.reference import EXCUSED, excused, faults
 from tests.privileges.test_resource_policies import granted_by_resources
@@ -64,6 +65,13 @@ def test_a_permission_that_aws_does_not_check_is_found(action: str, resource: st
     assert fault in found
 
 
+def test_what_is_installed_with_the_product_has_no_license_that_asks_for_its_source() -> None:
+    packages = json.loads((ROOT / "package-lock.json").read_text())["packages"]
+    licenses = {name: str(package.get("license")) for name, package in packages.items()}
+    assert len(licenses) > 100
+    assert [name for name, text in licenses.items() if "GPL" in text and " OR " not in text] == []
+
+
 @pytest.fixture(scope="module")
 def cases() -> list[Case]:
     return cases_of(read_recorded(), {role: len(variants) for role, variants in read_policies(ACCOUNT).items()})
@@ -71,6 +79,7 @@ def cases() -> list[Case]:
 
 @pytest.fixture(scope="module")
 def decisions(cases: list[Case]) -> dict[str, list[str]]:
+    assert is_installed(), "run `make tests/privileges/node_modules/stamp`"
     return judged(cases)
 
 

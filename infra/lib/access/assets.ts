@@ -1,6 +1,6 @@
 /** What machines fetch from the asset buckets of `cdk bootstrap`: objects by name, also where the account's own key encrypts them. */
 
-import { arn } from '../names';
+import { arn, serviceNames } from '../names';
 import { Access } from './access';
 
 /** @param region that of the buckets; `*` for any, where the objects' ARNs name it by a policy variable */
@@ -14,7 +14,7 @@ export function fetchAssets(region: string, objects: readonly string[]): Access[
       actions: ['kms:Decrypt'],
       resources: [arn('kms', region, 'key/*')],
       conditions: {
-        StringLike: { 'kms:ViaService': `s3.${region}.amazonaws.com`, 'kms:EncryptionContext:aws:s3:arn': context },
+        StringLike: { 'kms:ViaService': serviceNames(`s3.${region}`), 'kms:EncryptionContext:aws:s3:arn': context },
       },
       why: 'Whoever bootstraps a region chooses its key. Only S3 may use it, and only for these objects.',
     },

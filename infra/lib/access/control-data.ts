@@ -27,12 +27,13 @@ export function table(settings: Settings, name: TableName, ...actions: readonly 
   };
 }
 
-/** Query on one index of a table, not on the table. */
-export function index(settings: Settings, name: TableName, indexName: string): Access {
-  return {
-    actions: ['dynamodb:Query'],
-    resources: [arn('dynamodb', settings.homeRegion, `table/${tableName(settings, name)}/index/${indexName}`)],
-  };
+/** Which indexes find something: the one that holds little, and the one before it, until it is built. */
+const FINDING = { transfers: ['running', 'active'], nodes: ['of-instance', 'by-instance'] } as const;
+
+/** Query on the indexes of a table, not on the table. */
+export function indexes(settings: Settings, name: keyof typeof FINDING): Access {
+  const index = (one: string): string => arn('dynamodb', settings.homeRegion, `table/${tableName(settings, name)}/index/${one}`);
+  return { actions: ['dynamodb:Query'], resources: FINDING[name].map(index) };
 }
 
 /** What Powertools' idempotency layer does with its table; a refused PutItem gives back the item that is there. */
@@ -49,6 +50,15 @@ export function transferObjects(
     actions: actions.map((action) => `s3:${action}`),
     resources: [`${bucketArn(settings)}/${TRANSFERS_PREFIX}*`],
     why: 'The keys contain the ids of transfers, which are not known at deployment.',
+  };
+}
+
+/** Writes what machines of a transfer have logged. */
+export function logObjects(settings: Settings): Access {
+  return {
+    actions: ['s3:PutObject'],
+    resources: [`${bucketArn(settings)}/${TRANSFERS_PREFIX}*/logs/*`],
+    why: 'The keys contain the ids of transfers and relays, which are not known at deployment.',
   };
 }
 

@@ -1,7 +1,7 @@
 /** What functions may do with EC2 in each enrolled region: see, launch, open paths between, and terminate relays. */
 
 import { Aws } from 'aws-cdk-lib';
-import { arn, DEPLOYMENT_TAG, relayRoleName } from '../names';
+import { arn, DEPLOYMENT_TAG, relayRoleName, serviceNames } from '../names';
 import { Settings } from '../config';
 import { Access } from './access';
 import { readImages } from './images';
@@ -56,7 +56,9 @@ export function launchRelays(settings: Settings): Access[] {
       'Other stacks make these resources, so their ids are not known here. Only those with the deployment’s tag are allowed.',
       ours(settings),
     ),
-    ...existingSubnets(settings).map((resources) => ({ actions: ['ec2:RunInstances'], resources })),
+    ...existingSubnets(settings).map((resources) =>
+      run(resources, 'A subnet that is shared has the ARN of its owner’s account. Its id is unique in the region.'),
+    ),
     launchFrom(settings, run),
     readImages(settings),
     {
@@ -70,7 +72,7 @@ export function launchRelays(settings: Settings): Access[] {
     {
       actions: ['iam:PassRole'],
       resources: roles.map((role) => arn('iam', '', `role/${role}`)),
-      conditions: { StringEquals: { 'iam:PassedToService': 'ec2.amazonaws.com' } },
+      conditions: { StringEquals: { 'iam:PassedToService': serviceNames('ec2') } },
     },
   ];
 }
@@ -147,10 +149,10 @@ function ownSubnets(settings: Settings): string[] {
     .map(({ region }) => arn('ec2', region, 'subnet/*'));
 }
 
-/** Subnets of enrolled VPCs, by id; no list when there are none. */
+/** Subnets of enrolled VPCs, by id and of any account: Resource Access Manager shares them. No list when there are none. */
 function existingSubnets(settings: Settings): string[][] {
   const arns = settings.regions.flatMap(({ region, network }) =>
-    network.kind === 'existing' ? network.subnetIds.map((id) => arn('ec2', region, `subnet/${id}`)) : [],
+    network.kind === 'existing' ? network.subnetIds.map((id) => `arn:${Aws.PARTITION}:ec2:${region}:*:subnet/${id}`) : [],
   );
   return arns.length === 0 ? [] : [arns];
 }

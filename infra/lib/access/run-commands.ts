@@ -1,6 +1,6 @@
 /** What functions may do with SSM Run Command: send our own documents, and read how they went. */
 
-import { arn, DEPLOYMENT_TAG, Document, documentName, LENT_TAG } from '../names';
+import { arn, DEPLOYMENT_TAG, Document, documentName, END_TAG, LENT_TAG } from '../names';
 import { Settings } from '../config';
 import { Access } from './access';
 
@@ -10,6 +10,15 @@ export function readResults(): Access {
     actions: ['ssm:GetCommandInvocation'],
     resources: ['*'],
     why: 'SSM evaluates this action without a resource.',
+  };
+}
+
+/** An end to the wait for a command that no agent has started. */
+export function cancelCommands(): Access {
+  return {
+    actions: ['ssm:CancelCommand'],
+    resources: ['*'],
+    why: 'SSM evaluates this action without a resource. Whoever cancels has to know the id of the command.',
   };
 }
 
@@ -31,8 +40,18 @@ export function findMachines(): Access {
   };
 }
 
-/** SendCommand of these documents to any machine: the users' machines carry no tag of ours. */
+/** SendCommand of these documents to the users' machines: to those with their owner's consent where that is required, else to any. */
 export function commandEnds(settings: Settings, ...documents: readonly Document[]): Access[] {
+  if (settings.requireConsent) {
+    return [
+      documentsOf(settings, documents),
+      {
+        ...instances(settings),
+        conditions: { StringEquals: { [`ssm:resourceTag/${END_TAG}`]: settings.name } },
+        why: 'The ends are the users’ machines. Commands reach only those that their owner has tagged for this deployment.',
+      },
+    ];
+  }
   return [
     documentsOf(settings, documents),
     {

@@ -29,7 +29,10 @@ export class Dashboard extends Construct {
     });
     dashboard.addWidgets(
       this.graph('Transfers', ['TransfersStarted', 'TransfersSucceeded', 'TransfersFailed']),
-      this.lines('Running', [measured(settings, 'TransfersActive', MINUTE, 'Maximum')]),
+      this.lines(
+        'Running',
+        (['TransfersActive', 'EndsUnwatched'] as const).map((name) => measured(settings, name, MINUTE, 'Maximum')),
+      ),
       this.lines('MB/s, all transfers', [this.rate()]),
     );
     dashboard.addWidgets(

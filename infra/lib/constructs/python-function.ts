@@ -12,6 +12,10 @@ import { functionName, Handler, handlerFunction } from '../names';
 import { ARCHITECTURE, RUNTIME } from './python-code';
 import { removal } from './removal';
 
+/** How old an event may be when it is handed over: AWS's least, and what a lost event is looked for in. */
+export const MINUTE = Duration.minutes(1);
+export const HOUR = Duration.hours(1);
+
 export interface PythonFunctionProps {
   readonly settings: Settings;
   readonly handler: Handler;
@@ -23,6 +27,10 @@ export interface PythonFunctionProps {
   readonly timeout?: Duration;
   /** @default 512 MB */
   readonly memorySize?: number;
+  /** @default false: what failed is tried again, for an hour */
+  readonly perishable?: boolean;
+  /** Copies that run at once: so many are kept for it, and no more may run. @default as many as the account has left */
+  readonly reserved?: number;
   /** Where events go that the function failed on. @default none: a task's caller sees the error */
   readonly deadLetterQueue?: sqs.IQueue;
 }
@@ -58,9 +66,9 @@ export class PythonFunction extends Construct {
       // After an hour the reconciler has found by itself what the event would have told.
       ...(props.deadLetterQueue && {
         deadLetterQueue: props.deadLetterQueue,
-        retryAttempts: 2,
-        maxEventAge: Duration.hours(1),
+        ...(props.perishable ? { retryAttempts: 0, maxEventAge: MINUTE } : { retryAttempts: 2, maxEventAge: HOUR }),
       }),
+      reservedConcurrentExecutions: props.reserved,
       environment: {
         ...props.environment,
         POWERTOOLS_SERVICE_NAME: name,

@@ -1,16 +1,18 @@
 /** What rules listen to, and how every rule reaches its function. */
 
-import { Duration } from 'aws-cdk-lib';
 import * as events from 'aws-cdk-lib/aws-events';
 import * as targets from 'aws-cdk-lib/aws-events-targets';
+import { HOUR, MINUTE } from './python-function';
 import { Reactor } from './stage-functions';
 
-/** Makes the reactor's function the target of `rule`; what cannot be handed over within an hour goes to its queue. */
+/**
+ * Makes the reactor's function the target of `rule`; what cannot be handed over within an hour goes to its queue, and within a
+ * minute what comes again then: otherwise all that was held back would arrive at once.
+ */
 export function reactTo(rule: events.Rule, reactor: Reactor, event?: events.RuleTargetInput): void {
-  const { function: handler, deadLetterQueue } = reactor;
-  rule.addTarget(
-    new targets.LambdaFunction(handler, { deadLetterQueue, retryAttempts: 10, maxEventAge: Duration.hours(1), event }),
-  );
+  const { function: handler, deadLetterQueue, perishable } = reactor;
+  const retry = perishable ? { retryAttempts: 0, maxEventAge: MINUTE } : { retryAttempts: 10, maxEventAge: HOUR };
+  rule.addTarget(new targets.LambdaFunction(handler, { deadLetterQueue, ...retry, event }));
 }
 
 /** S3's events of objects that are written into `bucket`; `key` is a filter of EventBridge's patterns. */

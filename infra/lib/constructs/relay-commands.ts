@@ -25,6 +25,10 @@ const PARAMETERS = {
     description: 'Relay command (contracts/relay-command.schema.json), base64url of its JSON',
     allowedPattern: '^[A-Za-z0-9_=-]+$',
   },
+  Answer: {
+    description: 'Record of the answer: home region, table, partition of the transfer and id, with blanks between them',
+    allowedPattern: '^[a-z0-9-]+ [A-Za-z0-9_.-]+ arn:[A-Za-z0-9:/+_-]+ [0-9a-f]{16}$',
+  },
   CpuQuota: {
     description: 'Of one processor, what the daemon may use; empty where the machine is its own',
     allowedPattern: '^([1-9][0-9]{0,5}%)?$',
@@ -36,21 +40,31 @@ const PARAMETERS = {
 type ParameterName = keyof typeof PARAMETERS;
 
 const ENDS: ParameterName[] = ['TransferId', 'Command'];
-const FOREGROUND = { parts: ['daemon.sh', 'foreground.sh'], parameters: ENDS };
+// Fetching the daemon, as those in the background; the units themselves say how long they may take.
+const ANSWERING: Omit<DocumentDefinition, 'description'> = {
+  parts: ['daemon.sh', 'proxy.sh', 'answering.sh'],
+  parameters: [...ENDS, 'Answer'],
+  timeoutSeconds: 90,
+};
 const WEIGHED: ParameterName[] = [...ENDS, 'CpuWeight', 'IoWeight'];
-const BACKGROUND = { parts: ['daemon.sh', 'units.sh', 'kept.sh', 'properties.sh', 'restart.sh', 'background.sh'], parameters: ENDS, timeoutSeconds: 90 };
+const BACKGROUND = { parts: ['daemon.sh', 'units.sh', 'kept.sh', 'properties.sh', 'restart.sh', 'proxy.sh', 'background.sh'], parameters: ENDS, timeoutSeconds: 90 };
 
 const DEFINITIONS: Readonly<Record<Document, DocumentDefinition>> = {
-  // A minute less than the Lambda that waits for it has.
-  scan: { ...FOREGROUND, description: 'Lists the source or checks the destination', timeoutSeconds: 840 },
-  delete: { ...FOREGROUND, description: 'Removes what was listed and confirmed at the destination', timeoutSeconds: 840 },
-  probe: { ...FOREGROUND, description: 'Finds out whether an address is reachable', timeoutSeconds: 150 },
+  scan: { ...ANSWERING, description: 'Begins to list the source or to check the destination' },
+  delete: { ...ANSWERING, description: 'Begins to remove what was listed and confirmed at the destination' },
+  probe: { ...ANSWERING, description: 'Begins to find out whether an address is reachable' },
   receive: { ...BACKGROUND, parameters: WEIGHED, description: 'Starts the receiver and prints its ready file' },
   send: { ...BACKGROUND, parameters: WEIGHED, description: 'Starts the sender and prints its ready file' },
   relay: { ...BACKGROUND, parameters: [...ENDS, 'CpuQuota'], description: 'Starts a relay and prints its ready file' },
+  log: {
+    description: 'Prints the last lines of a relay’s log',
+    parts: ['lines.sh'],
+    timeoutSeconds: 30,
+    parameters: ['TransferId'],
+  },
   stop: {
-    description: 'Stops the daemons of a transfer',
-    parts: ['units.sh'],
+    description: 'Stops the daemons of a transfer, and prints the last lines of their logs',
+    parts: ['units.sh', 'lines.sh'],
     timeoutSeconds: 90,
     parameters: ['TransferId'],
   },

@@ -47,6 +47,7 @@ export function daemonObjectArns(partition: string, daemons: RegionDaemons): str
   return Object.values(daemons).map(({ bucket, key }) => `arn:${partition}:s3:::${bucket}/${key}`);
 }
 
-function daemonPath(architecture: Architecture): string {
+/** Where `make daemon` puts it, relative to the checkout. */
+export function daemonPath(architecture: Architecture): string {
   return path.join('relay-ami', 'dist', architecture, 'cpt-relay');
 }

@@ -24,12 +24,14 @@ export class RelayNetwork extends Construct {
       });
       this.subnetIds = network.subnetIds;
     }
+    const nameServers = network.kind === 'existing' ? (network.nameServers ?? []) : [];
     this.endpointGroup = this.group(
       'EndpointGroup',
       `${settings.name}-endpoint`,
       'Source and destination machines of CPT',
+      nameServers,
     );
-    this.relayGroup = this.group('RelayGroup', `${settings.name}-relay`, 'Relays of CPT');
+    this.relayGroup = this.group('RelayGroup', `${settings.name}-relay`, 'Relays of CPT', nameServers);
     Tags.of(this).add(DEPLOYMENT_TAG, settings.name);
   }
 
@@ -52,7 +54,12 @@ export class RelayNetwork extends Construct {
   }
 
   /** No ingress: rules for single addresses come and go with each transfer. */
-  private group(id: string, securityGroupName: string, description: string): ec2.SecurityGroup {
+  private group(
+    id: string,
+    securityGroupName: string,
+    description: string,
+    nameServers: readonly string[],
+  ): ec2.SecurityGroup {
     const group = new ec2.SecurityGroup(this, id, {
       vpc: this.vpc,
       securityGroupName,
@@ -61,6 +68,11 @@ export class RelayNetwork extends Construct {
     });
     group.addEgressRule(ec2.Peer.anyIpv4(), ec2.Port.tcp(443), 'AWS APIs');
     group.addEgressRule(ec2.Peer.anyIpv4(), ec2.Port.tcpRange(DAEMON_PORTS.first, DAEMON_PORTS.last), 'Lanes');
+    for (const address of nameServers) {
+      const server = ec2.Peer.ipv4(`${address}/32`);
+      // Answers that are too long for a datagram come over TCP.
+      for (const port of [ec2.Port.udp(53), ec2.Port.tcp(53)]) group.addEgressRule(server, port, 'Name server');
+    }
     Tags.of(group).add('Name', securityGroupName);
     return group;
   }

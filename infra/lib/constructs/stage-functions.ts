@@ -15,6 +15,8 @@ export interface Reactor {
   readonly function: lambda.Function;
   /** Takes what the rule could not deliver and what the function failed on. */
   readonly deadLetterQueue: sqs.Queue;
+  /** What it is told comes again in a minute. */
+  readonly perishable: boolean;
 }
 
 export class StageFunctions extends Construct {
@@ -36,6 +38,7 @@ export class StageFunctions extends Construct {
         code,
         environment,
         deadLetterQueue,
+        reserved: definitions[handler].vital ? settings.reservedConcurrency || undefined : undefined,
         ...definitions[handler],
       }).function;
     this.stages = record(STAGES, (stage) => make(stage));
@@ -46,7 +49,8 @@ export class StageFunctions extends Construct {
         `${pascalCase(reaction)}DeadLetters`,
         `${functionName(settings, reaction)}-dead-letters`,
       );
-      return { function: make(reaction, queue), deadLetterQueue: queue };
+      const { perishable = false } = definitions[reaction];
+      return { function: make(reaction, queue), deadLetterQueue: queue, perishable };
     });
     this.all = [
       ...Object.values(this.stages),

@@ -47,7 +47,9 @@ export class TransferEvents extends Construct {
       ...MACHINE_ENDS,
       detailType: ['Relay Lost', 'Relay Slow', 'Rate Fell', 'Plan Due', ...MACHINE_ENDS.detailType],
     });
-    this.onBus('reconcile', 'ended-machines', {
+    this.onBus('reconcile', 'reconcile', { source: [CONTROL], detailType: ['Look Due'] });
+    this.onBus('restart_end', 'restart-end', { source: [CONTROL], detailType: ['End Silent'] });
+    this.onBus('lose_end', 'lose-end', {
       source: ['aws.ec2'],
       detailType: [STATE_CHANGE],
       detail: { state: ENDED_STATES },
@@ -66,11 +68,17 @@ export class TransferEvents extends Construct {
         },
       },
     });
+    this.onBus('sweep_execution', 'sweep-left', { source: [CONTROL], detailType: ['Execution Over'] });
     this.rule('start_from_object', 'start-from-object', {
       eventPattern: objectWritten(controlBucketName(settings), { wildcard: `${REQUESTS_PREFIX}*.json` }),
     });
-    this.rule('reconcile', 'reconcile', { schedule: events.Schedule.rate(Duration.minutes(1)) });
-    this.rule('watch_relays', 'watch-relays', { schedule: events.Schedule.rate(Duration.minutes(1)) });
+    this.everyMinute('watch_ends', 'watch-ends');
+    this.everyMinute('watch_transfers', 'watch-transfers');
+    this.everyMinute('watch_relays', 'watch-relays');
+  }
+
+  private everyMinute(reaction: Reaction, suffix: string): void {
+    this.rule(reaction, suffix, { schedule: events.Schedule.rate(Duration.minutes(1)) });
   }
 
   private onBus(reaction: Reaction, suffix: string, eventPattern: events.EventPattern): void {

@@ -7,12 +7,20 @@ import { Settings } from '../config';
 import { TableName, tableName } from '../names';
 import { removal } from './removal';
 
+interface IndexDefinition {
+  readonly name: string;
+  readonly partition: string;
+  readonly sort?: string;
+  /** Attributes beside the keys. Only those that a write changes are written to the index. @default all */
+  readonly holds?: readonly string[];
+}
+
 interface TableDefinition {
   readonly partition: string;
   readonly sort?: string;
   /** Attribute with the expiry in Unix seconds; deletion may be two days late. */
   readonly expiry?: string;
-  readonly index?: { readonly name: string; readonly partition: string; readonly sort?: string };
+  readonly indexes?: readonly IndexDefinition[];
   /** Has history that cannot be made again: kept with the stack's other data. */
   readonly data?: boolean;
 }
@@ -22,13 +30,22 @@ const DEFINITIONS: Readonly<Record<TableName, TableDefinition>> = {
     partition: 'transferId',
     sort: 'record',
     data: true,
-    index: { name: 'active', partition: 'active', sort: 'transferId' },
+    indexes: [
+      // DynamoDB cannot change what an index holds, and a table gets or loses one index in a deployment: this one is read only
+      // until the other one is built, and goes in the next release.
+      { name: 'active', partition: 'active', sort: 'transferId' },
+      { name: 'running', partition: 'active', sort: 'transferId', holds: ['source', 'destination'] },
+    ],
   },
   chunks: { partition: 'rangeKey', sort: 'itemKey', expiry: 'expiresAt' },
   nodes: {
     partition: 'transferId',
     sort: 'nodeId',
-    index: { name: 'by-instance', partition: 'instanceId' },
+    indexes: [
+      // As above.
+      { name: 'by-instance', partition: 'instanceId' },
+      { name: 'of-instance', partition: 'instanceId', holds: [] },
+    ],
   },
   profiles: { partition: 'subject', sort: 'regionPair', data: true },
   'control-tokens': { partition: 'transferId', sort: 'task' },
@@ -58,16 +75,22 @@ export class TransferTables extends Construct {
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
       removalPolicy: definition.data ? removal(settings.dataOnDestroy) : RemovalPolicy.DESTROY,
     });
-    if (definition.index) {
+    for (const { name: indexName, partition, sort, holds } of definition.indexes ?? []) {
       table.addGlobalSecondaryIndex({
-        indexName: definition.index.name,
-        partitionKey: key(definition.index.partition),
-        ...(definition.index.sort && { sortKey: key(definition.index.sort) }),
-        projectionType: dynamodb.ProjectionType.ALL,
+        indexName,
+        partitionKey: key(partition),
+        ...(sort && { sortKey: key(sort) }),
+        ...projection(holds),
       });
     }
     return table;
   }
+}
+
+function projection(holds: readonly string[] | undefined): Pick<dynamodb.GlobalSecondaryIndexProps, 'projectionType' | 'nonKeyAttributes'> {
+  if (holds === undefined) return { projectionType: dynamodb.ProjectionType.ALL };
+  if (holds.length === 0) return { projectionType: dynamodb.ProjectionType.KEYS_ONLY };
+  return { projectionType: dynamodb.ProjectionType.INCLUDE, nonKeyAttributes: [...holds] };
 }
 
 function key(name: string): dynamodb.Attribute {

@@ -1,5 +1,6 @@
 /** The state machine, from `statemachine/`. */
 
+import { Aws } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as logs from 'aws-cdk-lib/aws-logs';
@@ -32,14 +33,18 @@ export class TransferWorkflow extends Construct {
       stateMachineName: stateMachineName(settings),
       // Text in the template, not an S3 asset: whoever reads the template reads the states.
       definitionBody: sfn.DefinitionBody.fromString(workflowDefinition()),
-      definitionSubstitutions: Object.fromEntries(
-        STAGES.map((stage) => [functionPlaceholder(stage), stages[stage].functionArn]),
-      ),
+      definitionSubstitutions: {
+        Partition: Aws.PARTITION,
+        ...Object.fromEntries(STAGES.map((stage) => [functionPlaceholder(stage), stages[stage].functionArn])),
+      },
       role,
       // Without execution data: requests name paths of the users' machines.
       logs: { destination: logGroup, level: sfn.LogLevel.ALL, includeExecutionData: false },
       tracingEnabled: true,
     });
+    // cfn-lint knows no placeholder in a Resource, and fails itself where it says so of a state in a branch (E1101, like E3601 in
+    // .cfnlintrc.yaml). tests/infra/workflow.test.ts checks the definition.
+    (this.stateMachine.node.defaultChild as sfn.CfnStateMachine).addMetadata('cfn-lint', { config: { ignore_checks: ['E1101'] } });
     allow(role, [{ actions: ['lambda:InvokeFunction'], resources: STAGES.map((stage) => stages[stage].functionArn) }]);
     acknowledgeWildcards(role, [
       {

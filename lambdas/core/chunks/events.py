@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 from pydantic import Field, ValidationError
 
 from lambdas.core.chunks.chunk import FailureReason
+from lambdas.core.chunks.progress import Side
 from lambdas.core.documents import Count, Document, TransferId
 
 Epoch = Annotated[int, Field(ge=1)]
@@ -74,6 +75,33 @@ class PlanDue(Document):
     schema_version: Literal[1]
     type: Literal["Plan Due"]
     transfer_id: TransferId
+
+
+class LookDue(Document):
+    """A minute has passed: what lost events of this transfer would have told is to be found."""
+
+    schema_version: Literal[1]
+    type: Literal["Look Due"]
+    transfer_id: TransferId
+
+
+class EndSilent(Document):
+    """An end has fallen silent: it is to run as `start`, or to be given up where it was started often enough."""
+
+    schema_version: Literal[1]
+    type: Literal["End Silent"]
+    transfer_id: TransferId
+    side: Side
+    start: Annotated[int, Field(ge=1)]
+
+
+class ExecutionOver(Document):
+    """The execution of a transfer that is active is over, or unknown, and nobody has taken the transfer down."""
+
+    schema_version: Literal[1]
+    type: Literal["Execution Over"]
+    transfer_id: TransferId
+    execution_arn: str
 
 
 class Delivered(Document):

@@ -11,7 +11,9 @@ from lambdas.core.chunks.chunk import RANGE_SIZE
 from lambdas.core.chunks.pace import RANGES_AT_ONCE
 from lambdas.core.chunks.plan import MIB, ListedEntry, PlannedChunk, plan_chunks
 from lambdas.core.documents import Count, Handover
-from lambdas.core.transfer import AcceptedTransfer, DestinationSurvey, Listed
+from lambdas.core.survey import DestinationSurvey, Listed
+from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.whereabouts import Kernel, Place
 
 # Where the size is not known: with smaller chunks a large transfer would have too many.
 LEAST_CHUNK_MIB = 8
@@ -25,13 +27,19 @@ class Announcement(Listed):
     listing_digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     problem_count: Count
     complete: bool
+    kernel: Kernel | None = None
+    places: list[Place] | None = None
 
 
 class OpenSurvey(Handover):
-    """Output of Survey Ends where data may flow before the listing is done; `command_id` is the source's scan."""
+    """Output of Survey Ends where data may flow before the listing is done, with the command that lists the source.
+
+    `answer_id`: of its answer in the table; None where a version before that has sent it, as output of the command.
+    """
 
     open: Literal[True] = True
     command_id: str
+    answer_id: str | None = None
     destination: DestinationSurvey
     listed: Announcement
 

@@ -1,12 +1,14 @@
 """The reports of both ends."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from lambdas.core.documents import Count, Document
 
 Side = Literal["sender", "receiver"]
+# Far above what any transfer counts. DynamoDB keeps 38 digits.
+LARGEST = 2**63
 
 
 class LaneProgress(Document):
@@ -38,6 +40,25 @@ class Progress(Document):
     in_file_system_seconds: Annotated[float, Field(ge=0)] | None = None
     """Seconds that a call of the destination's file system has kept the receiver, by its own clock; None below 5 s."""
     lanes: list[LaneProgress]
+
+    @classmethod
+    def told(cls, text: object) -> Self | None:
+        """What the JSON text of a record says; None where it is no report: an end may write anything there."""
+        try:
+            found = cls.model_validate_json(str(text), by_alias=True, by_name=False)
+        except ValidationError:
+            return None
+        return found if found.fits else None
+
+    @property
+    def fits(self) -> bool:
+        """Its numbers are such as tables hold: what is kept of a report is written into the transfer's record."""
+        numbers = [*self._numbers(self), *(one for lane in self.lanes for one in self._numbers(lane))]
+        return all(abs(number) <= LARGEST for number in numbers)
+
+    @staticmethod
+    def _numbers(document: Document) -> list[float]:
+        return [value for _, value in document if isinstance(value, int | float)]
 
     @property
     def wire_bytes(self) -> int:

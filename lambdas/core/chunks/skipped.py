@@ -24,7 +24,7 @@ class SkippedEntry(Document):
     message: str | None = None
 
     def words(self) -> str:
-        """For people."""
+        """Return name, reason and message on one line, for terminal and mail."""
         name = self.path if self.path is not None else f"entry {self.entry} of the listing"
         return f"{name} ({self.reason}{f': {self.message}' if self.message else ''})"
 

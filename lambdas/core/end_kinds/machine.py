@@ -55,8 +55,12 @@ class SourceMachine(MachineEnd):
     @property
     def tops(self) -> list[str] | None:
         """The names that the paths bring to the top of the destination; None where the contents of one arrive there."""
-        names = [landing_name(path) for path in self.paths]
-        return None if None in names else [name for name in names if name is not None]
+        return None if any(landing_name(path) is None for path in self.paths) else self.apart
+
+    @property
+    def apart(self) -> list[str]:
+        """The names that one path each brings there."""
+        return [name for path in self.paths if (name := landing_name(path)) is not None]
 
 
 class DestinationMachine(MachineEnd):

@@ -2,14 +2,15 @@
 
 import json
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from lambdas.core.deletion import ExtrasSurvey
 from lambdas.core.documents import SCHEMA_VERSION, Document
 from lambdas.core.request import Preserve
-from lambdas.core.transfer import AcceptedTransfer, SourceSurvey
+from lambdas.core.survey import SourceSurvey
+from lambdas.core.transfer import AcceptedTransfer
 
 Command = dict[str, Any]
 
@@ -86,6 +87,18 @@ def _keeping(transfer: AcceptedTransfer) -> Command:
     return {} if preserve == Preserve() else {"preserve": preserve.to_document()}
 
 
+def _replacing(transfer: AcceptedTransfer) -> Command:
+    """What of the destination is replaced, where the request does not let all be."""
+    overwrite = transfer.request.overwrite
+    return {} if overwrite == "always" else {"overwrite": overwrite}
+
+
+def _selection(transfer: AcceptedTransfer) -> Command:
+    """What of the source paths is moved; empty where everything is."""
+    select = transfer.request.select.command(transfer.execution_started_at)
+    return select | ({"skipLinks": True} if transfer.request.links == "skip" else {})
+
+
 def scan_source(transfer: AcceptedTransfer, control: Control, announce: str | None = None) -> Command:
     """List the source; `announce`: name of the object, below the prefix, that says how far it is."""
     command: Command = {
@@ -96,8 +109,10 @@ def scan_source(transfer: AcceptedTransfer, control: Control, announce: str | No
         "control": control.to_document(),
         "paths": transfer.request.source.paths,
     }
-    select = transfer.request.select.command(transfer.execution_started_at)
+    select = _selection(transfer)
     command |= {} if transfer.request.compress == "never" else {"compress": transfer.request.compress}
+    # The sender leaves them out, and the report names them.
+    command |= {"listUnreadable": True} if transfer.request.on_problem == "skip" else {}
     return command | ({} if announce is None else {"announce": announce}) | ({"select": select} if select else {})
 
 
@@ -110,6 +125,30 @@ def scan_destination(transfer: AcceptedTransfer) -> Command:
         **_keeping(transfer),
         "side": "destination",
         "path": destination.path,
+    }
+
+
+def mark(transfer: AcceptedTransfer, name: str, *, present: bool) -> Command:
+    """Put the mark of this name into the destination, or take it away again."""
+    destination = transfer.request.destination
+    return {
+        **_head("scan", transfer.transfer_id),
+        **_as(destination.run_as),
+        "side": "mark",
+        "path": destination.path,
+        "name": name,
+        "present": present,
+    }
+
+
+def marked(transfer: AcceptedTransfer, name: str, directories: Sequence[str]) -> Command:
+    """Look on the source's machine for the mark, in directories that are percent-encoded."""
+    return {
+        **_head("scan", transfer.transfer_id),
+        **_as(transfer.request.source.run_as),
+        "side": "marked",
+        "name": name,
+        "directories": list(directories),
     }
 
 
@@ -140,11 +179,13 @@ def scan_comparison(transfer: AcceptedTransfer, control: Control, parts: int) ->
     return {
         **_head("scan", transfer.transfer_id),
         **_as(transfer.request.destination.run_as),
+        **_replacing(transfer),
         "side": "comparison",
         "control": control.to_document(),
         "path": transfer.request.destination.path,
         "parts": parts,
         "compare": transfer.request.compare,
+        **({"resendAll": True} if transfer.request.resend_all else {}),
         "folder": changed_folder(transfer),
         "equalFolder": equal_folder(transfer),
     }
@@ -163,14 +204,16 @@ def remaining_folder(transfer: AcceptedTransfer) -> str:
 def scan_extras(transfer: AcceptedTransfer, control: Control, source: SourceSurvey) -> Command:
     """Find what the destination has and the source, as it is listed, does not."""
     request = transfer.request
-    select = request.select.command(transfer.execution_started_at)
+    select = _selection(transfer)
     left_out = {"unselectedParts": source.unselected_parts, "unselectedDigest": source.unselected_digest}
     return {
         **_head("scan", transfer.transfer_id),
         **_as(request.destination.run_as),
         **_keeping(transfer),
+        **_replacing(transfer),
         **({"select": select} if select else {}),
         **({"within": request.source.tops} if request.source.tops is not None else {}),
+        **({"apart": request.source.apart} if request.source.apart else {}),
         **(left_out if source.unselected_parts else {}),
         "side": "extras",
         "control": control.to_document(),
@@ -181,8 +224,13 @@ def scan_extras(transfer: AcceptedTransfer, control: Control, source: SourceSurv
     }
 
 
-def delete(transfer: AcceptedTransfer, control: Control, extras: ExtrasSurvey, epoch: int) -> Command:
-    """Remove these extras; `epoch`: the first of the start that has brought the data."""
+def delete(
+    transfer: AcceptedTransfer, control: Control, extras: ExtrasSurvey, epoch: int, *, in_the_way: bool = False
+) -> Command:
+    """Remove these extras; `epoch`: the first of the start that has brought the data.
+
+    `in_the_way`: only those that are in the way of data that is to come, before any start.
+    """
     return {
         **_head("delete", transfer.transfer_id),
         **_as(transfer.request.destination.run_as),
@@ -194,6 +242,7 @@ def delete(transfer: AcceptedTransfer, control: Control, extras: ExtrasSurvey, e
         "digest": extras.digest,
         "directory": extras.directory,
         "remainingFolder": remaining_folder(transfer),
+        **({"inTheWay": True} if in_the_way else {}),
     }
 
 

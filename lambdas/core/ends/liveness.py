@@ -173,7 +173,7 @@ class Ends(Document):
         return ends.model_copy(update={"version": self.version + 1})
 
     def _all(self) -> list[tuple[Side, End]]:
-        """The receiver first."""
+        """Return the ends that were started with their sides, the receiver first."""
         both: list[tuple[Side, End | None]] = [("receiver", self.receiver), ("sender", self.sender)]
         return [(side, end) for side, end in both if end is not None]
 

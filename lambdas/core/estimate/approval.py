@@ -13,6 +13,7 @@ from lambdas.core.estimate.rows import Row
 from lambdas.core.problems import describe
 from lambdas.core.request import TransferRequest
 from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.words import dollars, duration, size
 
 
 class Approval(Document):
@@ -38,6 +39,12 @@ class ApprovalDecision(Document):
     reason: Annotated[str, Field(max_length=1000)] | None = None
 
 
+# Spot prices, quotas and what profiles know change within a day; a deadline counts from the start.
+STALE_SECONDS = 3600.0
+# An estimate is not better than that (bench/estimate).
+DEARER = 1.1
+
+
 def take_row(estimate: Estimate, pairs: int, request: TransferRequest) -> Estimate:
     """The estimate with the row of `pairs` chosen; raises InvalidApproval for no row, or one above the budget."""
     row = next((row for row in estimate.rows if row.pairs == pairs), None)
@@ -55,6 +62,31 @@ def take_row(estimate: Estimate, pairs: int, request: TransferRequest) -> Estima
     return estimate.model_copy(update=changes)
 
 
+def as_approved(
+    fresh: Estimate, approved: Estimate, pairs: int, age_seconds: float, request: TransferRequest
+) -> Estimate:
+    """The row of `pairs` of an estimate made again, since the one that a person saw is `age_seconds` old.
+
+    The reason says what has changed. Raises InvalidApproval for a row that is missing now, above the budget, too late
+    for the deadline, or a tenth dearer than what was approved.
+    """
+    take_row(approved, pairs, request)
+    found = take_row(fresh, pairs, request)
+    was, row = approved.row(pairs), found.chosen
+    old = f"the estimate was {duration(age_seconds)} old"
+    now = f"{pairs} pairs cost {row.cost_usd:.4f} dollars and take {duration(row.seconds)} now"
+    then = f"{was.cost_usd:.4f} dollars and {duration(was.seconds)} when it was made"
+    if row.cost_usd > DEARER * was.cost_usd:
+        raise InvalidApproval(f"$.pairs: {old}: {now}, {then}; start again to approve that")
+    deadline = request.objective.deadline_seconds
+    if deadline is not None and was.sure_seconds <= deadline < row.sure_seconds:
+        raise InvalidApproval(
+            f"$.pairs: {old}: {now}, {then}; $.objective.deadlineSeconds, {deadline}, is out of reach; approve another "
+            "row the next time, or start with a later one"
+        )
+    return found.model_copy(update={"reason": f"{found.reason}; {old}: {now}, {then}"})
+
+
 def _named(rows: list[Row]) -> str:
     return ", ".join(str(row.pairs) for row in rows)
 
@@ -65,26 +97,34 @@ def event_detail(transfer: AcceptedTransfer, estimate: Estimate) -> dict[str, An
         "transferId": transfer.transfer_id,
         "executionArn": transfer.execution_arn,
         "bytes": estimate.bytes,
-        "rows": [row.to_document() for row in estimate.rows],
+        "rows": [_told(row) for row in estimate.rows],
         "recommendedPairs": estimate.chosen_pairs,
         "reason": estimate.reason,
         "timeoutSeconds": transfer.request.approval_timeout_seconds,
     }
 
 
+def _told(row: Row) -> dict[str, Any]:
+    """The row with its routes in words alone."""
+    return row.model_copy(update={"limit": row.limit_and_ways, "routes": None}).to_document()
+
+
 def letter(transfer: AcceptedTransfer, estimate: Estimate) -> tuple[str, str]:
     """Subject and text for people; the subject as SNS wants it: plain ASCII, fewer than 100 characters."""
     name = transfer.transfer_id
     lines = [
-        f"Transfer {name} waits for approval: {estimate.bytes / 1e6:,.0f} MB from "
+        f"Transfer {name} waits for approval: {size(estimate.bytes)} from "
         f"{transfer.source.instance_id} ({transfer.source.region}) to "
         f"{transfer.destination.instance_id} ({transfer.destination.region}).",
         "",
-        f"  {'pairs':>5} {'seconds':>10} {'in all':>10} {'speedup':>8} {'dollars':>10} {'Wh':>8}  limited by",
+        f"  {'pairs':>5} {'time':>12} {'in all':>12} {'speedup':>8} {'cost':>10} {'and time':>10} {'Wh':>8}"
+        "  limited by",
         *(_line(row, recommended=row.pairs == estimate.chosen_pairs) for row in estimate.rows),
         "",
-        "Seconds are those in which data moves; in all: from the transfer's start to its report.",
+        "Time is that in which data moves; in all: from the transfer's start to its report. And time: the cost,",
+        f"with what these hours are worth at ${transfer.request.objective.value_of_time:g} per hour.",
         f"> recommended: {estimate.reason}.",
+        *(f"Note: {note}." for note in estimate.notes),
         "",
         f"Approve:  cpt approve {name}              (the recommended row; another one: --pairs N)",
         f'Reject:   cpt reject {name} --reason "..."',
@@ -97,10 +137,9 @@ def letter(transfer: AcceptedTransfer, estimate: Estimate) -> tuple[str, str]:
 def _line(row: Row, *, recommended: bool) -> str:
     mark = ">" if recommended else " "
     limit = f"{row.limit_and_ways} ({row.range_in_words})" if row.range_in_words else row.limit_and_ways
-    whole, energy = _known(row.whole_seconds), _known(row.energy_wh)
-    cost = f"{row.speedup:>8.2f} {row.cost_usd:>10.4f} {energy:>8}"
-    return f"{mark} {row.pairs:>5} {row.seconds:>10.1f} {whole:>10} {cost}  {limit}"
-
-
-def _known(value: float | None) -> str:
-    return "-" if value is None else f"{value:.1f}"
+    limit += "; with a pre-test" if row.pre_test else ""
+    whole = "-" if row.whole_seconds is None else duration(row.whole_seconds)
+    energy = "-" if row.energy_wh is None else f"{row.energy_wh:.1f}"
+    weighed = "-" if row.cost_and_time_usd is None else dollars(row.cost_and_time_usd)
+    cost = f"{row.speedup:>8.2f} {dollars(row.cost_usd):>10} {weighed:>10} {energy:>8}"
+    return f"{mark} {row.pairs:>5} {duration(row.seconds):>12} {whole:>12} {cost}  {limit}"

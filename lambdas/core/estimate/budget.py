@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from math import inf
 
 from lambdas.core.estimate.figures import Figures
+from lambdas.core.estimate.pre_tests import TESTED
 from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.estimate.rows import Row
 from lambdas.core.tariff import control_plane, cost
@@ -15,6 +16,9 @@ LOOK_SECONDS = 75.0
 RELEASE_SECONDS = 30.0
 # So long a relay that runs now may still run before the meter has ended it.
 HELD_SECONDS = LOOK_SECONDS + RELEASE_SECONDS
+# A look that is five minutes late passes no budget: the sender pauses, its relays end, and the control plane's requests
+# of that time are reserved.
+LATE_SECONDS = LOOK_SECONDS + 300.0
 # The receiver syncs five times a second, the ends report every two: what was sent longer ago has arrived, or is lost.
 FLIGHT_SECONDS = 2.0
 
@@ -33,8 +37,12 @@ def most_rate(pairs: int, figures: Figures, limit_mb_s: float | None = None, rou
 
 
 def held_back(pairs: int, figures: Figures, *, pre_test: bool) -> float:
-    """Until the meter has ended what runs now: its relays, requests of the control plane, and what is sent twice."""
-    relays = cost.relays(pairs * (4 if pre_test else 2), HELD_SECONDS, figures.relay_hour.value)
+    """Until the meter has ended what runs now: its relays, requests of the control plane, and what is sent twice.
+
+    Machines of the user cost nothing, so nothing is held back for them.
+    """
+    there = pairs * (TESTED if pre_test else 1)
+    relays = cost.relays(2 * there - figures.lent_relays(there), HELD_SECONDS, figures.relay_hour.value)
     return _held(pairs, relays, most_rate(pairs, figures), figures.gb_usd(pairs))
 
 
@@ -46,7 +54,7 @@ def _held_by_routes(pairs: int, routes: list[RouteUse], figures: Figures) -> flo
 
 
 def _held(pairs: int, relays_usd: float, rate: float, gb_usd: float) -> float:
-    start, later = (control_plane.calls(0, pairs, seconds, 0.0) for seconds in (0.0, LOOK_SECONDS))
+    start, later = (control_plane.calls(0, pairs, seconds, 0.0) for seconds in (0.0, LATE_SECONDS))
     twice = cost.egress(rate * FLIGHT_SECONDS * 1e6, gb_usd)
     return relays_usd + control_plane.dollars(later) - control_plane.dollars(start) + twice
 
@@ -60,7 +68,7 @@ def needed(row: Row, figures: Figures) -> float:
     """The smallest budget that bears the row."""
     if row.routes:
         return row.most_usd + _held_by_routes(row.pairs, row.routes, figures)
-    return row.cost_usd + held_back(row.pairs, figures, pre_test=row.pre_test)
+    return row.most_usd + held_back(row.pairs, figures, pre_test=row.pre_test)
 
 
 def within(rows: list[Row], most_usd: float | None, figures: Figures) -> list[Row]:

@@ -7,6 +7,8 @@ from lambdas.core.chunks import plan
 from lambdas.core.estimate.figures import Figure, Figures
 from lambdas.core.zero_wait import Limit, Serving, zero_wait
 
+# Of a limit that the user gave; the machine or the path could do more.
+LIMIT_WORDS = "the limit in the request is"
 _WORDS = {
     "source": "the source machine sends at most",
     "source_disk": "the source's disk reads at most",
@@ -70,11 +72,11 @@ def limit_in_words(
 ) -> str:
     """What a transfer that takes `seconds` is limited by: the one thing that alone would make it take the longest."""
     relayed = _paths(pairs, figures, wait_seconds, gain)[1:]
-    return limit_through(size_bytes, seconds, relayed, figures, f"{pairs} pair{'s' if pairs > 1 else ''}")
+    return limit_through(size_bytes, seconds, relayed, figures)
 
 
-def limit_through(size_bytes: int, seconds: float, relayed: Sequence[Serving], figures: Figures, what: str) -> str:
-    """The same for any paths beside the direct one, which `what` names."""
+def limit_through(size_bytes: int, seconds: float, relayed: Sequence[Serving], figures: Figures, what: str = "") -> str:
+    """The same for any paths beside the direct one; `what` names them where they are no pairs."""
     if relayed and seconds <= relayed[0].joins:
         return f"done before relays serve ({relayed[0].joins:.0f} s)"
     size, paths = size_bytes / 1e6, [_serving(figures.direct, 1.0, 0.0), *relayed]
@@ -84,12 +86,17 @@ def limit_through(size_bytes: int, seconds: float, relayed: Sequence[Serving], f
         alone = zero_wait(size, paths, figure.limit)
         fills = not words and figure.now <= together * (1 + NEAR)
         if fills or alone > longest * (1 + NEAR):
-            longest, words, limits = alone, _WORDS[name], [figure.limit]
+            longest, limits = alone, [figure.limit]
+            words = LIMIT_WORDS if figure.is_set_by_request else _WORDS[name]
     caps = [cap for cap in figures.caps if cap.joins < seconds]
     if caps and zero_wait(size, paths, inf, caps=caps) > longest * (1 + NEAR):
         return f"the request's timetable, which lets {min(cap.rate for cap in caps):.1f} MB/s pass at times"
-    if not words:
-        words = f"the direct path{f' and {what} carry' if relayed else ' carries'}"
+    if not words and relayed:
+        # No end is full, so nothing limits them: the paths add up.
+        first, rest = (sum(one.allows(one.credit) for one in some) for some in (limits[:1], limits[1:]))
+        words = f"paths: {first:.1f} direct + {rest:.1f}{f' by {what}' if what else ''} ="
+    elif not words:
+        words = LIMIT_WORDS if figures.direct.is_set_by_request else "the direct path carries"
     now, lasting = (sum(part) for part in zip(*((one.allows(one.credit), one.rate) for one in limits), strict=True))
     never_ends = [Serving(path.limit.allows(path.credit), path.joins) for path in paths]
     bursts_on = zero_wait(size, never_ends, *(Limit(figure.now) for figure in figures.of_ends.values()))

@@ -7,7 +7,7 @@ from pydantic import Field
 from lambdas.core.deletion import WouldDelete
 from lambdas.core.documents import Count, Document
 from lambdas.core.estimate.estimate import Estimate
-from lambdas.core.transfer import Survey
+from lambdas.core.survey import Survey
 
 NonNegative = Annotated[float, Field(ge=0)]
 

@@ -1,29 +1,28 @@
 """The estimate: the type of the relays, one row per number of pairs, the choice among them and why."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 from pydantic import Field
 
-from lambdas.core.documents import MAX_STAGES, Count, Document
+from lambdas.core.documents import Count, Document
 from lambdas.core.errors import NoSuitableType
-from lambdas.core.estimate import first_contact, route_rows
+from lambdas.core.estimate import row_counts
+from lambdas.core.estimate.alternative import Alternative
 from lambdas.core.estimate.figures import EndFigures, Figures
 from lambdas.core.estimate.packing import Packing
-from lambdas.core.estimate.pair_choice import choose
-from lambdas.core.estimate.pre_test_choice import better_of
+from lambdas.core.estimate.pair_choice import choose, promise, unknown
 from lambdas.core.estimate.route_use import RouteUse, in_words
-from lambdas.core.estimate.rows import Row, build_rows
+from lambdas.core.estimate.row_table import RowTable
+from lambdas.core.estimate.rows import Row, build_row
+from lambdas.core.estimate.steps import beside
 from lambdas.core.estimate.type_choice import Candidate, Offer, offer_of, rank
 from lambdas.core.estimate.undecided import Undecided, undecided
 from lambdas.core.estimate.ways import Ways
 from lambdas.core.estimate.whole_time import WholeTime
 from lambdas.core.fleet.relay_counts import PAIRS, RelayCounts
 from lambdas.core.request import Objective
-
-DEFAULT_MOST_PAIRS = 8
-HOPS_OF_ROUTE = MAX_STAGES - 1
-"""Between its relays, of the longest route: before the plan is made nobody knows which it has."""
+from lambdas.core.tariff.relay_prices import RelayPrice
 
 
 class Estimate(Document):
@@ -33,6 +32,8 @@ class Estimate(Document):
     bytes: Count
     rows: list[Row] = Field(min_length=1)
     chosen_pairs: Count
+    first_choice: Row | None = None
+    """The row that was chosen first, which the report compares with; absent where that is still the chosen one."""
     pre_test: bool
     reason: str
     undecided: Undecided | None = None
@@ -40,11 +41,15 @@ class Estimate(Document):
     instance_type: str
     destination_type: str | None = None
     candidates: list[Candidate] = Field(min_length=1)
+    relay_prices: list[RelayPrice] | None = None
+    """Of every type that the request allows, in every region and market in which relays may be launched."""
     notes: list[str]
     on_the_way: str | None = None
     """Why the first seconds of the transfer decide about relays, in words; absent where that is decided beforehand."""
     packing: Packing | None = None
     """What packing may save; absent where the request does not ask for it, or nothing was sampled."""
+    alternatives: list[Alternative] | None = None
+    """What would do in place of relays, for people who ask beforehand; never chosen, and absent in a transfer."""
 
     def type_of(self, stage: int) -> str:
         """The type of a stage's relays: each side may have its own, and third regions have that of the source's."""
@@ -56,6 +61,16 @@ class Estimate(Document):
     def chosen(self) -> Row:
         """The row that was chosen."""
         return self.row(self.chosen_pairs)
+
+    @property
+    def chosen_first(self) -> Row:
+        """The row that was chosen before anything was decided again."""
+        return self.first_choice or self.chosen
+
+    def after(self, before: "Estimate | None") -> "Estimate":
+        """With the first choice of an estimate that had chosen relays before; None: this is the first to choose."""
+        first = before.chosen_first if before else None
+        return self.model_copy(update={"first_choice": first if first != self.chosen else None})
 
     @property
     def routes(self) -> list[RouteUse]:
@@ -81,7 +96,17 @@ class Estimate(Document):
 
     def row(self, pairs: int) -> Row:
         """The row of `pairs`; raises LookupError."""
-        return next(row for row in self.rows if row.pairs == pairs)
+        found = next((row for row in self.rows if row.pairs == pairs), None)
+        if found is None:
+            raise LookupError(f"the estimate has no row of {pairs} pairs")
+        return found
+
+    def having(self, pairs: int, relay_counts: RelayCounts = PAIRS) -> "Estimate":
+        """With a row of `pairs`, as it would have been: what is decided while data moves may lie between two rows."""
+        if any(row.pairs == pairs for row in self.rows):
+            return self
+        rows = [*self.rows, build_row(self.bytes, pairs, self.figures, relay_counts=relay_counts)]
+        return self.model_copy(update={"rows": sorted(rows, key=lambda row: row.pairs)})
 
 
 def estimate(
@@ -98,37 +123,33 @@ def estimate(
     relay_counts: RelayCounts = PAIRS,
     whole: WholeTime | None = None,
     ways: Callable[[Offer], Ways | None] = lambda _: None,
+    also: Iterable[int] = (),
 ) -> Estimate:
     """The whole estimate. `ends`: figures of the end machines; those of relays come from the best of `offers`.
 
-    `most_pairs`: the deployment's limit, `pre_test_seconds`: both hops of one pre-test, `whole`: what is around
-    the data, `ways`: what routes and unequal sides are planned from. Raises NoSuitableType, BudgetTooSmall or
-    DeadlineUnreachable.
+    `most_pairs`: the deployment's limit, `pre_test_seconds`: for how long a pre-test measures each hop, `whole`: what
+    is around the data, `ways`: what routes and unequal sides are planned from, `also`: numbers of pairs that have a row
+    as far as the quotas leave them. Raises NoSuitableType, BudgetTooSmall or DeadlineUnreachable.
     """
-    wanted = min(most_pairs, max(DEFAULT_MOST_PAIRS, requested if requested != "auto" else 0))
-    candidates = rank(size_bytes, ends, offers, wanted)
+    limit = most_pairs if requested == "auto" else min(most_pairs, max(row_counts.EACH_TO, requested))
+    judged = min(limit, max(row_counts.EACH_TO, requested if requested != "auto" else 0))
+    candidates = rank(size_bytes, ends, offers, judged)
     offer = _best(candidates, offers, requested)
     figures = offer.figures(ends)
-    most = figures.lent_whole if offer.refusal else min(wanted, offer.most_pairs + figures.lent_whole)
-
-    def rows_with(test_seconds: float) -> list[Row]:
-        rows = build_rows(size_bytes, most, figures, test_seconds, relay_counts)
-        return [row.in_time(whole, objective.confidence) for row in rows] if whole else rows
-
-    plain, tested = rows_with(0.0), rows_with(pre_test_seconds if pre_test else 0.0)
-    rows = tested if pre_test is True else better_of(plain, tested, objective, figures, offer.most_pairs)
-    planned = ways(offer)
-    # Of unequal sides none is tested: the better half of pairs is what was asked for.
-    if planned and not (pre_test is True and planned.is_pair_alone):
-        # Every hop is measured, one after the other, before relays of routes join.
-        wait = pre_test_seconds / 2 * HOPS_OF_ROUTE if pre_test is True else 0.0
-        through = route_rows.routed(planned, size_bytes, plain, figures.joining_later(wait))
-        through = [row.model_copy(update={"pre_test": True}) if wait and row.routes else row for row in through]
-        through = [row.in_time(whole, objective.confidence) for row in through] if whole else through
-        rows = route_rows.better_of(rows, through, objective, figures)
-        if requested == "auto":
-            more = route_rows.beyond(planned, size_bytes, plain, wanted, figures)
-            rows += [row.in_time(whole, objective.confidence) for row in more] if whole else more
+    most = figures.lent_whole if offer.refusal else min(limit, offer.most_pairs + figures.lent_whole)
+    open_choice = undecided(size_bytes, most, figures)
+    table = RowTable(
+        size_bytes=size_bytes,
+        figures=figures,
+        objective=objective,
+        pre_test=pre_test,
+        pre_test_seconds=pre_test_seconds,
+        most_tested=offer.most_pairs,
+        relay_counts=relay_counts,
+        whole=whole,
+        ways=ways(offer),
+    )
+    rows = table.rows(most, limit, requested, [*also, *(open_choice.pairs if open_choice else [])])
     asked = requested if requested == "auto" else min(requested, most)
     pairs, reason = choose(rows, asked, objective, figures)
     if requested != "auto" and requested > most:
@@ -142,32 +163,47 @@ def estimate(
         reason += "; with a pre-test of every hop"
     elif row.pre_test:
         reason += f"; with a pre-test, which keeps the better {pairs} of {2 * pairs} pairs"
-    unknown = undecided(size_bytes, most, figures)
-    if requested == "auto" and unknown:
-        reason = f"{unknown.question}; by what is expected, {reason}"
+    if requested == "auto" and (steps := beside(rows, pairs, objective, figures)):
+        reason += f"; {steps}"
+    if requested == "auto" and open_choice:
+        question = open_choice.question
+        reason = f"not known yet, the first seconds of data decide: {question}; by what is expected, {reason}"
     return Estimate(
         bytes=size_bytes,
         rows=rows,
         chosen_pairs=pairs,
         pre_test=row.pre_test,
         reason=reason,
-        undecided=unknown,
+        undecided=open_choice,
         figures=figures,
         instance_type=offer.instance_type,
         destination_type=offer.destination_type or None,
         candidates=candidates,
-        notes=[*notes, *_quota_notes(offer, pairs, wanted), *relay_counts.notes(pairs)],
-        on_the_way=(unknown.question if unknown else first_contact.unmeasured(ends))
+        notes=[
+            *notes,
+            *promise(row, objective, figures),
+            *_most_notes(rows, pairs, offer, limit, is_free=requested == "auto"),
+            *relay_counts.notes(pairs),
+        ],
+        on_the_way=(open_choice.question if open_choice else unknown(row, figures))
         if requested == "auto" and most
         else None,
     )
 
 
-def _quota_notes(offer: Offer, pairs: int, wanted: int) -> list[str]:
-    """Whether more pairs might have been chosen, had the quota left them."""
-    if pairs == 0 or pairs != offer.most_pairs or pairs >= wanted:
+def _most_notes(rows: list[Row], pairs: int, offer: Offer, limit: int, *, is_free: bool) -> list[str]:
+    """Whether more pairs might have been chosen, had the quota or the deployment left them; `is_free`: nobody asked for
+    a number.
+    """
+    if pairs == 0 or pairs != rows[-1].pairs:
         return []
-    return [f"the quota of vCPUs leaves {pairs} pairs of {offer.name}; a larger one allows more"]
+    if pairs == offer.most_pairs and pairs < limit:
+        return [f"the quota of vCPUs leaves {pairs} pairs of {offer.name}; a larger one allows more"]
+    if pairs == limit and is_free:
+        return [
+            f"the last row is the best one: this deployment allows {pairs} pairs (maxPairs), and more may be better"
+        ]
+    return []
 
 
 def _best(candidates: list[Candidate], offers: list[Offer], requested: int | Literal["auto"]) -> Offer:

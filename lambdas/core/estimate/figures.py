@@ -201,10 +201,14 @@ class EndFigures(Document):
         """Dollars per GB that is sent, between zones apart: out of the region, and through a transit gateway."""
         return self.egress.value + (self.gateway.value if self.gateway else 0.0)
 
-    def gb_usd(self, pairs: int) -> float:
-        """Dollars per GB that arrives: what is sent for it leaves the region, and goes between zones."""
+    def sent_gb_usd(self, pairs: int) -> float:
+        """Dollars per GB that is sent: it leaves the region, and goes between zones."""
         zones = (self.relay_cross_zone if pairs else None) or self.cross_zone
-        return self.sent_share * (self.leaving_gb_usd + (zones.value if zones else 0.0))
+        return self.leaving_gb_usd + (zones.value if zones else 0.0)
+
+    def gb_usd(self, pairs: int) -> float:
+        """Dollars per GB that arrives, with what is sent again for it."""
+        return self.sent_share * self.sent_gb_usd(pairs)
 
     @property
     def of_ends(self) -> dict[str, Figure]:
@@ -298,6 +302,10 @@ class Figures(EndFigures):
         """Pairs that need no relay to be launched."""
         return sum(not one.launches_one for one in self.lent)
 
+    def lent_relays(self, pairs: int) -> int:
+        """How many relays of so many pairs are machines of the user."""
+        return sum(1 if one.launches_one else 2 for one in self.lent[:pairs])
+
     def joins(self, slot: int) -> float:
         """Seconds until a pair carries data, by slot from 0: of machines that run there is none to boot."""
         return min(self.spawn.value, LENT_SECONDS) if slot < self.lent_whole else self.spawn.value
@@ -323,7 +331,8 @@ def most(*figures: Figure) -> Figure:
 def least(*figures: Figure) -> Figure:
     """The one that limits; of equal ones the better known. What another one holds down, bounds or burst, is lower."""
     first = min(figures, key=lambda figure: (figure.value, _BEST_FIRST.index(figure.origin)))
-    low, high = min(one.least for one in figures), min(one.greatest for one in figures)
+    # What another one lasts is no bound of what passes while it bursts.
+    low, high = min(one.least for one in figures), min(one.greatest if first.burst else one.most for one in figures)
     known = low == high == first.value
     burst = first.burst
     if burst:

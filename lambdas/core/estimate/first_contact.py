@@ -12,7 +12,8 @@ from pydantic import Field
 
 from lambdas.core.chunks.progress import Progress
 from lambdas.core.documents import Count, Document
-from lambdas.core.estimate.figures import Burst, EndFigures, Figure
+from lambdas.core.estimate import unmeasured as unmeasured_paths
+from lambdas.core.estimate.figures import Burst, EndFigures, Figure, Figures
 from lambdas.core.estimate.type_choice import Offer
 from lambdas.core.fleet.topology import strength_of
 from lambdas.core.models import LEAST_GAIN
@@ -29,7 +30,10 @@ LOOK_SECONDS = 20.0
 MOST_LAUNCHES = 3
 # A direct path that keeps this share of its rate beside relays is not held back by the ends.
 FREE = 0.85
+# A sum that is not above what passed before by so many times is no news: two measurements differ by less.
+SEEN = 1.07
 _UNMEASURED = frozenset({"published", "assumed"})
+_ASSUMED = {"origin": "assumed"}
 _TOTALS = ("source", "destination")
 
 NonNegative = Annotated[float, Field(ge=0)]
@@ -63,10 +67,21 @@ class RelayDecision(Document):
         return f"{self.pairs} pair{'' if self.pairs == 1 else 's'} after {self.after:.0f} s of data: {self.reason}"
 
 
-def unmeasured(ends: EndFigures) -> str | None:
-    """Return in words why the first seconds of a transfer tell more than its estimate; None where they do not."""
+def unmeasured(ends: EndFigures, pairs: int = 0) -> str | None:
+    """Return in words why the first seconds of a transfer tell more than its estimate; None where they do not.
+
+    `pairs`: of the chosen row, which may rest on what relays were never seen to carry, or ends to let pass.
+    """
     if ends.direct.origin_now in _UNMEASURED:
         return "the direct path of these machines was never measured"
+    if not isinstance(ends, Figures) or pairs <= ends.lent_whole:
+        return None
+    if ends.pair.origin_now in _UNMEASURED and ends.pair.now > SEEN * ends.pair.least_now:
+        return "what a pair of these relays carries was never measured"
+    together = ends.direct.now + sum(ends.pair_at(slot).now for slot in range(pairs))
+    totals = [figure for name in _TOTALS if (figure := getattr(ends, name)).origin_now in _UNMEASURED]
+    if any(figure.is_open and min(figure.now, together) > SEEN * figure.least_now for figure in totals):
+        return "so much was never seen to pass through these two machines"
     return None
 
 
@@ -160,7 +175,7 @@ def with_first_sight(ends: EndFigures, offers: list[Offer], seen: Sight) -> tupl
     paths are alike; where relays are smaller than the ends, as the same share of what is published of it. It may carry
     all that is published.
     """
-    published = ends.direct.least_now if ends.direct.origin_now in _UNMEASURED else 0.0
+    published = _published(ends.direct) if ends.direct.origin_now in _UNMEASURED else 0.0
     share = min(seen.direct / published, 1.0) if published else 1.0
     note = f"the first {seen.after:.0f} s of this transfer"
     totals = {name: _at_least(getattr(ends, name), seen.direct) for name in _TOTALS}
@@ -196,6 +211,11 @@ def measured(value: float, note: str) -> Figure:
     return Figure(value=value, origin="measured", note=note)
 
 
+def _published(direct: Figure) -> float:
+    """What the machines may send by what AWS publishes of them; the least of it where that is a range of its own."""
+    return direct.greatest if direct.origin == "published" and direct.burst is None else direct.least_now
+
+
 def _passing(figure: Figure, rate: float, note: str) -> Figure:
     """The figure of which `rate` MB/s pass now and no more; above what lasts it is a burst, of unseen credit."""
     if figure.burst and rate > figure.value:
@@ -223,13 +243,7 @@ def _from_now_on(offer: Offer, share: float, seen: Sight) -> Offer:
     spawn = offer.spawn.later(seen.after, f"{offer.spawn.note}, after {seen.after:.0f} s of data")
     if offer.pair.origin_now not in _UNMEASURED:
         return replace(offer, spawn=spawn)
-    return replace(offer, spawn=spawn, pair=_like_the_direct_path(offer.pair, share, seen.direct))
-
-
-def _like_the_direct_path(pair: Figure, share: float, direct: float) -> Figure:
-    note = f"{pair.note}; as the direct path until one has served"
-    at_first, lasting = (min(rate * share, direct) for rate in (pair.now, pair.value))
-    rate = Figure(value=at_first, high=max(pair.most, at_first), origin="assumed", note=note)
-    if pair.burst is None or lasting == at_first:
-        return rate
-    return Figure(value=lasting, burst=Burst(rate=rate, credit=pair.burst.credit), origin="assumed", note=note)
+    published = offer.published or offer.pair
+    pair = unmeasured_paths.pair(published, measured(seen.direct, "the direct path"), offer.at_least, share)
+    burst = pair.burst and pair.burst.model_copy(update={"rate": pair.burst.rate.model_copy(update=_ASSUMED)})
+    return replace(offer, spawn=spawn, pair=pair.model_copy(update={**_ASSUMED, "burst": burst}))

@@ -24,7 +24,8 @@ LEAST_SPREAD = 0.05
 class History:
     """What is kept of a metric: mean (μ), second moment (γ), how many samples, and when the last came (seconds).
 
-    `longest_seconds`: of all samples of a rate, the longest time for which one was measured at a stretch.
+    `longest_seconds`: of all samples of a rate, the longest time for which one was measured at a stretch. `weight`: the
+    sum of the samples' weights, `measurements`: how many values they were made of; None where each was one, in full.
     """
 
     mean: float
@@ -32,11 +33,28 @@ class History:
     samples: int
     at_seconds: float
     longest_seconds: float = 0.0
+    weight: float | None = None
+    measurements: int | None = None
 
     @property
     def sigma(self) -> float:
         """Standard deviation (Eq. 2); 0 after one sample."""
         return sqrt(max(self.second_moment - self.mean * self.mean, 0.0))
+
+
+@dataclass(frozen=True)
+class Event:
+    """What one transfer has shown of a metric: the mean of `count` values that differed by `sigma`, in its unit.
+
+    However many values it is made of, it is one sample: what they have in common, the next transfer may not have.
+    `weight`: how much it tells, from 0 to 1. `lasted_seconds`: for so long a rate was measured.
+    """
+
+    mean: float
+    sigma: float = 0.0
+    count: int = 1
+    weight: float = 1.0
+    lasted_seconds: float = 0.0
 
 
 def weight(history: History, sample: float, at_seconds: float, reference_seconds: float = REFERENCE_SECONDS) -> float:
@@ -53,7 +71,7 @@ def weight(history: History, sample: float, at_seconds: float, reference_seconds
 
 def integrate(
     history: History | None,
-    sample: float,
+    sample: float | Event,
     at_seconds: float,
     *,
     window: int = WINDOW,
@@ -62,23 +80,33 @@ def integrate(
 ) -> History:
     """Eq. 1 and 3 (whose printed weights are swapped); the first sample is the mean.
 
-    The first `window` samples teach: each counts in full, so the mean is theirs. A sample that arrives late counts as
-    if it came with the last one. Raises ValueError for a sample that is negative or not finite.
+    The first `window` samples teach: each counts by its own weight alone, so the mean is theirs. A sample that arrives
+    late counts as if it came with the last one. Raises ValueError for a sample that is negative or not finite, or
+    weighs nothing.
     """
-    not_negative("sample", sample, "the metric's unit")
-    if not isfinite(sample):
-        raise ValueError(f"sample: {sample}; must be finite")
+    event = sample if isinstance(sample, Event) else Event(sample, lasted_seconds=lasted_seconds)
+    not_negative("sample", event.mean, "the metric's unit")
+    if not isfinite(event.mean):
+        raise ValueError(f"sample: {event.mean}; must be finite")
+    positive("weight", event.weight, "of a sample")
     at_least_one("window", window)
     positive("reference_seconds", reference_seconds, "seconds")
+    moment = event.mean * event.mean + event.sigma * event.sigma
+    is_whole = event.weight == 1.0 and event.count == 1
     if history is None:
-        return History(sample, sample * sample, 1, at_seconds, lasted_seconds)
-    learning = history.samples < window
-    trust = 1.0 if learning else weight(history, sample, at_seconds, reference_seconds)
-    share = trust / min(window, history.samples + 1)
+        kept = (None, None) if is_whole else (event.weight, event.count)
+        return History(event.mean, moment, 1, at_seconds, event.lasted_seconds, *kept)
+    before = float(history.samples) if history.weight is None else history.weight
+    trust = 1.0 if before < window else weight(history, event.mean, at_seconds, reference_seconds)
+    share = trust * event.weight / min(window, before + event.weight)
+    values = history.measurements or history.samples
+    in_full = is_whole and history.weight is None and history.measurements is None
     return History(
-        mean=history.mean + share * (sample - history.mean),
-        second_moment=history.second_moment + share * (sample * sample - history.second_moment),
+        mean=history.mean + share * (event.mean - history.mean),
+        second_moment=history.second_moment + share * (moment - history.second_moment),
         samples=history.samples + 1,
         at_seconds=max(at_seconds, history.at_seconds),
-        longest_seconds=max(lasted_seconds, history.longest_seconds),
+        longest_seconds=max(event.lasted_seconds, history.longest_seconds),
+        weight=None if in_full else before + event.weight,
+        measurements=None if in_full else values + event.count,
     )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from math import ceil
 
 from lambdas.core.errors import BudgetTooSmall, NoSuitableType
+from lambdas.core.estimate import pre_tests
 from lambdas.core.estimate.budget import needed
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.route_use import RouteUse
@@ -12,9 +13,6 @@ from lambdas.core.estimate.ways import Ways
 from lambdas.core.fleet.stations import Leg, rounds
 from lambdas.core.fleet.topology import Stage
 from lambdas.core.tariff import control_plane, cost
-
-# From a relay to another one, or within the source's region meanwhile (a quarter as long), and to see the result.
-ROUND_SHARE = 1.25
 
 
 def launchable(stations: Sequence[Stage], ways: Ways) -> list[Stage]:
@@ -49,21 +47,22 @@ def estimate_of_links(
 
 def _row(known: Estimate, ways: Ways, there: Sequence[Stage], probe_seconds: float) -> Row:
     turns = rounds(there)
-    seconds = known.figures.spawn.value + (len(turns) + 1) * ROUND_SHARE * probe_seconds
+    seconds = known.figures.spawn.value + (len(turns) + 1) * pre_tests.seconds(probe_seconds, 1)
     dollars = control_plane.dollars(control_plane.calls(0, len(there), seconds, known.figures.spawn.value))
     dollars += sum(cost.relays(1, seconds, ways.hours[one.region].value) for one in there)
-    sent = known.figures.direct.now * 1e6 * probe_seconds
-    dollars += cost.egress(sent, known.figures.gb_usd(0))
+    probes = pre_tests.of_rates([known.figures.direct], probe_seconds, known.figures.sent_gb_usd(0))
     for leg in (leg for legs in turns for leg in legs):
         border = ways.borders[leg.start.region, leg.end.region]
-        dollars += cost.egress(border.sent.counted * 1e6 * probe_seconds, border.usd_per_gb)
+        probes = probes.beside(pre_tests.of_rates([border.sent.figure], probe_seconds, border.usd_per_gb))
     return Row(
         pairs=1,
         pre_test=True,
         routes=_uses(known, ways, there, [leg for legs in turns for leg in legs]),
         seconds=round(seconds, 3),
         speedup=1.0,
-        cost_usd=round(dollars, 6),
+        cost_usd=round(dollars + probes.usd, 6),
+        cost_usd_at_most=round(dollars + probes.most_usd, 6) if probes.most_usd > probes.usd else None,
+        probes_usd_at_most=round(probes.most_usd, 6),
         limit=f"{len(there)} relays measure the links between them in {len(turns)} rounds",
     )
 

@@ -13,6 +13,8 @@ from lambdas.core.tariff.instance_types import TypeFacts
 NINE_OF_TEN = 1.28
 # What is left of a credit depends on what the machine did before: half of what was seen, or twice as much.
 CREDIT_VARIES = 2.0
+# Until it is learnt: the last 1 % of a transfer may be on two lanes at once.
+REPEATED = 0.01
 
 
 def figure(profile: Profile | None, metric: Metric, what: str, facts: TypeFacts | None = None) -> Figure | None:
@@ -66,6 +68,19 @@ def gain(profile: Profile | None, what: str) -> Figure | None:
     return known.model_copy(update={name: min(1.0, bound) for name, bound in bounds.items()})
 
 
+def repeated(machines: Profile | None, what: str) -> Figure:
+    """What was measured, as far as that weighs a whole sample; for what is missing of it what is assumed."""
+    assumed = Figure(value=REPEATED, origin="assumed", note="last chunks on two lanes, and what is sent again")
+    known, seen = machines.known("repeated") if machines else None, figure(machines, "repeated", what)
+    if known is None or seen is None:
+        return assumed
+    share = 1.0 if known.weight is None else min(known.weight, 1.0)
+    note = seen.note if share == 1.0 else f"{seen.note}; for {100 * (1 - share):.0f} % of it {REPEATED:g} is assumed"
+    rest = (1 - share) * REPEATED
+    bounds = {"value": seen.value, "low": seen.least, "high": seen.greatest}
+    return seen.model_copy(update={**{name: share * bound + rest for name, bound in bounds.items()}, "note": note})
+
+
 def _lasting(profile: Profile, metric: Metric, what: str) -> Figure | None:
     known = profile.known(LASTING_OF[metric]) if metric in LASTING_OF else None
     return _measured(known, f"{_note(what, known)}, after its credit") if known else None
@@ -79,4 +94,5 @@ def _measured(known: Known, note: str) -> Figure:
 
 def _note(what: str, known: Known) -> str:
     times = f"{known.samples} sample{'s' if known.samples > 1 else ''}"
-    return f"{what}: {times}, standard deviation {known.sigma:.3g}"
+    values = f" of {known.measurements} values" if (known.measurements or 0) > known.samples else ""
+    return f"{what}: {times}{values}, standard deviation {known.sigma:.3g}"

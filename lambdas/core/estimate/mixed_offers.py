@@ -24,12 +24,16 @@ def _pair(source: Offer, destination: Offer, *, unequal: bool) -> Offer:
     note = f"{source.hour.note}; {destination.hour.note}; mean of both"
     gains = [offer.gain for offer in (source, destination) if offer.gain]
     tails = [offer.tail for offer in (source, destination) if offer.tail]
+    is_measured = source.published is None and destination.published is None
+    bounds = [offer.at_least for offer in (source, destination) if offer.at_least]
     other = destination.instance_type
     return replace(
         source,
         destination_type="" if other == source.instance_type else other,
         sides=(source.pair, destination.pair) if unequal else (),
         pair=least(source.pair, destination.pair),
+        published=None if is_measured else least(*(one.published or one.pair for one in (source, destination))),
+        at_least=least(*bounds) if len(bounds) == 2 else None,
         # Either side's differences show in the pair: the wider ones are counted on.
         spread=most(source.spread, destination.spread),
         spawn=most(source.spawn, destination.spawn),

@@ -10,7 +10,8 @@ from lambdas.core.documents import Count, Document
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.figures import EndFigures, Figure
 from lambdas.core.estimate.pair_choice import choose
-from lambdas.core.estimate.rows import build_rows
+from lambdas.core.estimate.rows import build_row
+from lambdas.core.estimate.steps import beside
 from lambdas.core.estimate.type_choice import Offer, rank
 from lambdas.core.models import MODELS, Ends, ModelName, Pair, Parameters, sequential, speedup
 from lambdas.core.request import Objective
@@ -40,7 +41,7 @@ class GivenFigures(Document):
     egress_usd_per_gb: NotNegative = Field(alias="egressUsdPerGB")
 
     def parameters(self, size_bytes: int, pairs: int) -> Parameters:
-        """As the models take them."""
+        """Return these figures as the models' parameters: sizes in MB, rates in MB/s."""
         return Parameters(
             size_bytes / 1e6,
             Ends(self.inter, self.source, self.destination),
@@ -90,8 +91,10 @@ def recommend(size_bytes: int, given: GivenFigures, pairs: Iterable[int], object
         most_pairs=max(wanted),
     )
     figures = offer.figures(ends)
-    rows = [row for row in build_rows(size_bytes, max(wanted), figures) if row.pairs in wanted]
+    rows = [build_row(size_bytes, count, figures).weighed(objective.value_of_time) for count in sorted(wanted)]
     chosen, reason = choose(rows, "auto", objective, figures)
+    if steps := beside(rows, chosen, objective, figures):
+        reason += f"; {steps}"
     return Estimate(
         bytes=size_bytes,
         rows=rows,

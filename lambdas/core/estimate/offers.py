@@ -8,7 +8,7 @@ from typing import TypeGuard
 from lambdas.core.architecture import Architecture, architecture_of
 from lambdas.core.bandwidth import MBIT_PER_MB
 from lambdas.core.errors import MissingPrice
-from lambdas.core.estimate import measured, published_limits
+from lambdas.core.estimate import measured, published_limits, unmeasured
 from lambdas.core.estimate.figures import LIMIT_NOTE, EndFigures, Figure, least, most
 from lambdas.core.estimate.profile import Profile
 from lambdas.core.estimate.type_choice import Offer
@@ -28,8 +28,6 @@ SPOT_LOSS = 2 * 90 / 3600
 # Until it is learnt. Relays are asked for about when the first byte leaves. After the last one the ends compare what
 # they have (1 s), an event is delivered, the execution goes on, and a function that may be cold (2 s) ends the relays.
 TAIL_SECONDS = 5.0
-# Until it is learnt: the last 1 % of a transfer may be on two lanes at once.
-REPEATED = 0.01
 
 
 @dataclass(frozen=True)
@@ -79,22 +77,28 @@ def end_figures(
     profiles: Mapping[str, Profile | None],
     relay_types: list[str],
     limit_mbps: int | None,
+    other_paths: Sequence[Figure] = (),
 ) -> EndFigures:
     """V_src, V_dst and v_e of two machines of types `ends`.
 
-    `machines`: what these two have shown, `profiles`: what types have shown; `limit_mbps`: the request's, Mbit/s.
+    `machines`: what these two have shown, `profiles`: what types have shown; `limit_mbps`: the request's, Mbit/s;
+    `other_paths`: what is known of any path between regions, MB/s.
     """
     what = "these two machines"
     kinds = list(zip(terms.sides, ends, strict=True))
     published = [terms.outward(side, kind) for side, kind in kinds]
     slower = min(kinds, key=lambda one: _lasting(one[0], one[1]))
+    paths = [measured.figure(profiles[kind], "interRegion", f"{kind} pairs") for kind in relay_types]
+    others = [one for one in (*paths, *other_paths) if one]
     direct = measured.figure(machines, "direct", what, slower[0].facts.get(slower[1])) or least(
         *(
-            measured.figure(profiles[kind], "interRegion", kind, side.facts.get(kind)) or outward
+            measured.figure(profiles[kind], "interRegion", kind, side.facts.get(kind))
+            or (unmeasured.path(outward, others) if terms.between_regions else outward)
             for (side, kind), outward in zip(kinds, published, strict=True)
         )
     )
     through = [measured.figure(profiles[kind], "intraRegion", f"to {kind} relays") for kind in relay_types]
+    through.append(measured.figure(machines, "endsAtLeast", "all paths of these two machines"))
     # What was seen to pass is possible, whatever is published: a lower bound.
     passed = [Figure(value=one.now, origin="measured", note=one.note) for one in (direct, *through) if _is_seen(one)]
     most_passed = most(*passed) if passed else None
@@ -106,7 +110,7 @@ def end_figures(
             measured.figure(machines, "ends", what, facts)
             or measured.fallen(machines, "ends", what, in_all)
             or measured.figure(profiles[kind], "intraRegion", kind)
-            or in_all
+            or unmeasured.ends(machines, in_all)
         )
     egress = terms.prices.egress_gb(terms.source.region, terms.destination.region)
     return EndFigures(
@@ -114,8 +118,7 @@ def end_figures(
         destination=totals[1],
         direct=_capped(direct, limit_mbps),
         egress=priced(egress, f"per GB from {terms.source.region} to {terms.destination.region}"),
-        repeated=measured.figure(machines, "repeated", what)
-        or Figure(value=REPEATED, origin="assumed", note="last chunks on two lanes, and what is sent again"),
+        repeated=measured.repeated(machines, what),
     )
 
 
@@ -128,16 +131,19 @@ def _is_seen(figure: Figure | None) -> TypeGuard[Figure]:
     return figure is not None and "measured" in (figure.origin, figure.burst.rate.origin if figure.burst else None)
 
 
-def offer(terms: Terms, instance_type: str, profile: Profile | None, stages: Sequence[int] = (0, 1)) -> Offer:
-    """What relays of the type would carry and cost; `stages`: the sides that have it, where not both do."""
+def offer(
+    terms: Terms,
+    instance_type: str,
+    profile: Profile | None,
+    stages: Sequence[int] = (0, 1),
+    beside: EndFigures | None = None,
+) -> Offer:
+    """What relays of the type would carry and cost; `stages`: the sides that have it, where not both do.
+
+    `beside`: the ends, whose direct path tells what to expect of relays that were never measured.
+    """
     sides = [terms.sides[stage] for stage in stages]
-    known = [side.facts.get(instance_type) for side in sides]
-    pair = least(
-        measured.figure(profile, "interRegion", f"{instance_type} pairs", next(filter(None, known), None))
-        or least(*(terms.outward(side, instance_type) for side in sides)),
-        measured.figure(profile, "intraRegion", f"to {instance_type} relays")
-        or least(*(published_limits.in_all(facts, instance_type) for facts in known)),
-    )
+    pair, published, at_least = _pair(terms, sides, instance_type, profile, beside)
     if terms.market == "spot":
         pair = pair.model_copy(update={"low": pair.least * (1 - SPOT_LOSS)})
     spawn = measured.figure(profile, "spawn", f"{instance_type} relays")
@@ -160,16 +166,40 @@ def offer(terms: Terms, instance_type: str, profile: Profile | None, stages: Seq
         hours=hours,
         gain=measured.gain(profile, f"{instance_type} pairs"),
         lanes=LANES,
+        published=published,
+        at_least=at_least,
         tail=measured.figure(profile, "tail", f"{instance_type} relays")
         or Figure(value=TAIL_SECONDS, origin="assumed", note="of relays, before and after the data"),
     )
 
 
+def _pair(
+    terms: Terms, sides: list[Side], instance_type: str, profile: Profile | None, beside: EndFigures | None
+) -> tuple[Figure, Figure | None, Figure | None]:
+    """What a pair carries; where it was never measured also what is published of it, and its lower bound if there is
+    one.
+    """
+    what, known = f"{instance_type} pairs", [side.facts.get(instance_type) for side in sides]
+    inside = measured.figure(profile, "intraRegion", f"to {instance_type} relays") or least(
+        *(published_limits.in_all(facts, instance_type) for facts in known)
+    )
+    if seen := measured.figure(profile, "interRegion", what, next(filter(None, known), None)):
+        return least(seen, inside), None, None
+    published = least(*(terms.outward(side, instance_type) for side in sides))
+    at_least = measured.figure(profile, "interRegionAtLeast", what)
+    expected = published
+    if beside and terms.between_regions:
+        expected = unmeasured.pair(published, beside.direct, at_least)
+    expected = measured.fallen(profile, "interRegion", what, expected) or expected
+    return least(expected, inside), least(published, inside), at_least
+
+
 def _spread(profile: Profile | None) -> Figure:
     known = profile.known("interRegion") if profile else None
-    if known is None or known.samples < SAMPLES_FOR_SPREAD or known.value == 0:
+    count = (known.measurements or known.samples) if known else 0
+    if known is None or count < SAMPLES_FOR_SPREAD or known.value == 0:
         return Figure(value=SPREAD, origin="assumed", note="as the thesis' pairs")
-    return Figure(value=known.sigma / known.value, origin="measured", note=f"{known.samples} samples")
+    return Figure(value=known.sigma / known.value, origin="measured", note=f"{count} pairs")
 
 
 def _capped(figure: Figure, limit_mbps: int | None) -> Figure:

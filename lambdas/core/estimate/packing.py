@@ -38,7 +38,7 @@ class Packing(Document):
 
     @property
     def words(self) -> str:
-        """For people."""
+        """What packing saves of bytes, seconds and dollars, as a sentence of the estimate's notes."""
         if self.share > 1 - LEAST_SAVED:
             return "a sample of the data does not shrink: it is sent as it is"
         return (

@@ -4,13 +4,16 @@ from math import ceil
 from typing import Literal, NoReturn
 
 from lambdas.core.errors import BudgetTooSmall, DeadlineUnreachable
+from lambdas.core.estimate import first_contact
 from lambdas.core.estimate.budget import needed, within
 from lambdas.core.estimate.figures import Figures
-from lambdas.core.estimate.preference import preference, worth
+from lambdas.core.estimate.preference import preference
 from lambdas.core.estimate.rows import Row
 from lambdas.core.models import LEAST_GAIN
 from lambdas.core.request import Objective
 from lambdas.core.tariff import energy
+from lambdas.core.tariff.cost import worth
+from lambdas.core.words import dollars, dollars_more, duration
 
 
 def choose(
@@ -19,26 +22,29 @@ def choose(
     """p and the reason; raises BudgetTooSmall or DeadlineUnreachable."""
     if requested != "auto":
         asked = [row for row in rows if row.pairs <= requested]
-        return _explicit(_allowed(asked, objective, figures), requested, objective)
+        return _explicit(_allowed(asked, objective, figures), requested, objective, figures)
     allowed = _allowed(rows, objective, figures)
     budget = "" if len(allowed) == len(rows) else f", within {objective.max_cost_usd} dollars"
     if objective.deadline_seconds is not None:
-        return _by_deadline(allowed, objective.deadline_seconds, objective.confidence, budget)
+        return _by_deadline(allowed, objective.deadline_seconds, objective.confidence, figures, budget)
     direct, fastest = rows[0], _fastest(allowed)
     if not _helps(fastest, direct):
         if _helps(_fastest(rows), direct):
-            return 0, f"no pair that helps fits into {objective.max_cost_usd} dollars; direct {direct.seconds:.0f} s"
+            return (
+                0,
+                f"no pair that helps fits into {objective.max_cost_usd} dollars; direct {duration(direct.seconds)}",
+            )
         return (
             0,
-            f"relays do not help{budget}: {rows[-1].limit}; best with relays {fastest.seconds:.0f} s, "
-            f"direct {direct.seconds:.0f} s",
+            f"relays do not help{budget}: {rows[-1].limit}; best with relays {duration(fastest.seconds)}, "
+            f"direct {duration(direct.seconds)}",
         )
     best = min(allowed, key=lambda row: preference(row, objective))
     match objective.minimise:
         case "time":
-            return best.pairs, f"{_are(best.pairs, 'takes', 'take')} the least time, {best.seconds:.0f} s{budget}"
+            return best.pairs, f"{_are(best.pairs, 'takes', 'take')} the least time, {duration(best.seconds)}{budget}"
         case "cost":
-            return best.pairs, f"{_are(best.pairs, 'costs', 'cost')} the least, {best.cost_usd:.4f} dollars"
+            return best.pairs, f"{_are(best.pairs, 'costs', 'cost')} the least, {dollars(best.cost_usd)}"
         case "energy":
             wh = f"{best.energy_wh or 0.0:.1f} Wh ({energy.ASSUMPTION})"
             return best.pairs, f"{_are(best.pairs, 'takes', 'take')} the least energy, {wh}{budget}"
@@ -51,14 +57,11 @@ def _balance(best: Row, fastest: Row, direct: Row, value: float) -> str:
     shown = best if best.pairs else fastest
     saved, more = direct.seconds - shown.seconds, shown.cost_usd - direct.cost_usd
     value_saved = worth(saved, value)
-    save = f"{_are(shown.pairs, 'saves', 'save')} {saved:.0f} of {direct.seconds:.0f} s, worth {_dollars(value_saved)}"
+    of = f"{duration(saved)} of {duration(direct.seconds)}"
+    save = f"{_are(shown.pairs, 'saves', 'save')} {of}, worth {dollars(value_saved)}"
     if best.pairs:
-        return f"at ${value:g} per hour, {save}, for {_dollars(more)} more"
-    return f"the direct path: at ${value:g} per hour, {save}, for {_dollars(more)} more than it"
-
-
-def _dollars(amount: float) -> str:
-    return f"${amount:.2f}" if amount >= 1 else f"${amount:.4f}"
+        return f"at ${value:g} per hour, {save}, for {dollars_more(more)}"
+    return f"the direct path: at ${value:g} per hour, {save}, for {dollars_more(more)} than it"
 
 
 def _fastest(rows: list[Row]) -> Row:
@@ -69,16 +72,16 @@ def _helps(row: Row, direct: Row) -> bool:
     return row.pairs > 0 and direct.seconds - row.seconds >= LEAST_GAIN * direct.seconds
 
 
-def _explicit(allowed: list[Row], requested: int, objective: Objective) -> tuple[int, str]:
-    row = allowed[-1]
+def _explicit(allowed: list[Row], requested: int, objective: Objective, figures: Figures) -> tuple[int, str]:
+    row, unpromised = allowed[-1], ""
     if objective.deadline_seconds is not None and row.sure_seconds > objective.deadline_seconds:
-        _refuse_deadline(allowed, objective.deadline_seconds, objective.confidence)
+        if not _may_meet(row, objective.deadline_seconds, figures):
+            _refuse_deadline(allowed, objective.deadline_seconds, objective.confidence, figures)
+        unpromised = f"; {objective.deadline_seconds} s cannot be promised"
     if row.pairs < requested:
-        return (
-            row.pairs,
-            f"{_are(requested, 'was', 'were')} asked for; {row.pairs} fit into {objective.max_cost_usd} dollars",
-        )
-    return requested, f"{_are(requested, 'was', 'were')} asked for"
+        few = f"{_are(requested, 'was', 'were')} asked for; {row.pairs} fit into {objective.max_cost_usd} dollars"
+        return row.pairs, few + unpromised
+    return requested, f"{_are(requested, 'was', 'were')} asked for{unpromised}"
 
 
 def _allowed(rows: list[Row], objective: Objective, figures: Figures) -> list[Row]:
@@ -93,19 +96,63 @@ def _allowed(rows: list[Row], objective: Objective, figures: Figures) -> list[Ro
     return allowed
 
 
-def _by_deadline(rows: list[Row], deadline: int, confidence: float, budget: str) -> tuple[int, str]:
+def _by_deadline(rows: list[Row], deadline: int, confidence: float, figures: Figures, budget: str) -> tuple[int, str]:
     meeting = [row for row in rows if row.sure_seconds <= deadline]
-    if not meeting:
-        _refuse_deadline(rows, deadline, confidence)
-    best = min(meeting, key=lambda row: (row.cost_usd, row.seconds))
-    return best.pairs, f"{_are(best.pairs)} the cheapest choice within {deadline} s: {_until(best, confidence)}{budget}"
+    if meeting:
+        best = min(meeting, key=lambda row: (row.cost_usd, row.seconds))
+        are = f"{_are(best.pairs)} the cheapest choice within {deadline} s"
+        return best.pairs, f"{are}: {_until(best, confidence)}{budget}"
+    possible = [row for row in rows if _may_meet(row, deadline, figures)]
+    if not possible:
+        _refuse_deadline(rows, deadline, confidence, figures)
+    expected = [row for row in possible if _expected(row) <= deadline]
+    if expected:
+        best = min(expected, key=lambda row: (row.cost_usd, row.seconds))
+        are = f"{_are(best.pairs)} the cheapest choice that is expected within {deadline} s, which cannot be promised"
+    else:
+        best = min(possible, key=lambda row: (_expected(row), row.pairs))
+        are = f"{_are(best.pairs, 'takes', 'take')} the least time; {deadline} s cannot be promised"
+    return best.pairs, f"{are}{budget}"
 
 
-def _refuse_deadline(rows: list[Row], deadline: int, confidence: float) -> NoReturn:
+def _expected(row: Row) -> float:
+    """Seconds from start to report, or of the data where only that is known."""
+    return row.seconds if row.whole_seconds is None else row.whole_seconds
+
+
+def _at_best(row: Row) -> float:
+    """The same with all figures at their better bounds."""
+    return _expected(row) - (row.seconds - row.bounds[0])
+
+
+def _may_meet(row: Row, deadline: int, figures: Figures) -> bool:
+    """Whether a row that rests on what nobody has measured meets the deadline at best: the transfer will find out."""
+    return _at_best(row) <= deadline and unknown(row, figures) is not None
+
+
+def unknown(row: Row, figures: Figures) -> str | None:
+    """What a row rests on that nobody has measured, in words; of routes each link is known or not by itself."""
+    return first_contact.unmeasured(figures, 0 if row.routes else row.pairs)
+
+
+def promise(row: Row, objective: Objective, figures: Figures) -> list[str]:
+    """The note on a deadline that the chosen row does not surely meet: what can be said of it. None where it does."""
+    deadline, why = objective.deadline_seconds, unknown(row, figures)
+    if deadline is None or row.sure_seconds <= deadline or why is None:
+        return []
+    worst = _expected(row) + row.bounds[1] - row.seconds
+    return [
+        f"a deadline of {deadline} s cannot be promised, because {why}: {_expected(row):.0f} s are expected from start "
+        f"to report, {_at_best(row):.0f} s at best, {worst:.0f} s at worst"
+    ]
+
+
+def _refuse_deadline(rows: list[Row], deadline: int, confidence: float, figures: Figures) -> NoReturn:
     best = min(rows, key=lambda row: row.sure_seconds)
+    least = min(_at_best(row) if unknown(row, figures) else row.sure_seconds for row in rows)
     raise DeadlineUnreachable(
         f"$.objective.deadlineSeconds: {deadline} cannot be met; the best is {_until(best, confidence)} "
-        f"with {best.pairs} pairs ({best.limit}); give at least {ceil(best.sure_seconds)}, or more pairs or money"
+        f"with {best.pairs} pairs ({best.limit}); give at least {ceil(least)}, or more pairs or money"
     )
 
 

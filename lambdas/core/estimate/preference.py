@@ -2,11 +2,7 @@
 
 from lambdas.core.estimate.rows import Row
 from lambdas.core.request import Objective
-
-
-def worth(seconds: float, usd_per_hour: float) -> float:
-    """Dollars that so much time is worth."""
-    return seconds / 3600 * usd_per_hour
+from lambdas.core.tariff.cost import worth
 
 
 def preference(row: Row, objective: Objective) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from lambdas.core.documents import Count, Document, InstanceType, Region
 from lambdas.core.errors import BudgetTooSmall, NoSuitableType
+from lambdas.core.estimate import pre_tests
 from lambdas.core.estimate.budget import needed
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.figures import Figures
@@ -101,17 +102,20 @@ def estimate_of_measuring(known: Estimate, probe_seconds: float, most_usd: float
 
 
 def _row(pairs: int, figures: Figures, probe_seconds: float) -> Row:
-    launched = 2 * pairs
-    # Between the regions, inside the source's, and the direct path: one after another.
-    seconds = figures.spawn.value + 3 * probe_seconds
-    sent_bytes = (figures.direct.now + launched * figures.pair.now) * 1e6 * probe_seconds
+    launched = pre_tests.TESTED * pairs
+    # The pairs, then the direct path.
+    seconds = figures.spawn.value + pre_tests.seconds(probe_seconds, launched) + probe_seconds
+    direct = pre_tests.of_rates([figures.direct], probe_seconds, figures.sent_gb_usd(0))
+    probes = pre_tests.of_pairs(pairs, figures, probe_seconds).beside(direct)
     dollars = control_plane.dollars(control_plane.calls(0, launched, seconds, figures.spawn.value))
-    dollars += cost.transfer(sent_bytes, launched, seconds, figures.relay_hour.value, figures.gb_usd(launched))
+    dollars += cost.relays(2 * launched, seconds, figures.relay_hour.value)
     return Row(
         pairs=pairs,
         pre_test=True,
         seconds=round(seconds, 3),
         speedup=1.0,
-        cost_usd=round(dollars, 6),
+        cost_usd=round(dollars + probes.usd, 6),
+        cost_usd_at_most=round(dollars + probes.most_usd, 6) if probes.most_usd > probes.usd else None,
+        probes_usd_at_most=round(probes.most_usd, 6),
         limit=f"{launched} pairs are launched and measured",
     )

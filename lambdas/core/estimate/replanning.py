@@ -59,7 +59,7 @@ class Replan:
 
     @property
     def words(self) -> str:
-        """For people."""
+        """The routes that the plan takes, with the seconds that are left with it and without it."""
         ways = in_words(self.uses) or "the direct path alone"
         return f"{ways}: the rest takes {self.becomes:.0f} s, as it is {self.stays:.0f} s"
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import ceil
 
-from lambdas.core.estimate import row_cost
+from lambdas.core.estimate import pre_tests, row_cost
 from lambdas.core.estimate.budget import dearest_gb_usd, within
 from lambdas.core.estimate.data_time import limit_through, seconds_through
 from lambdas.core.estimate.figures import LENT_SECONDS, Figures
@@ -20,20 +20,35 @@ RELAYS_OF_PAIR = 2
 LEAST_USEFUL = 0.01
 
 
-def routed(ways: Ways, size_bytes: int, plain: Sequence[Row], figures: Figures) -> list[Row]:
-    """For each row of pairs the row of the best routes with as many relays; the pairs' own where these are the best."""
-    return [_routed(ways, size_bytes, row.pairs, row, figures) or row if row.pairs else row for row in plain]
+def routed(
+    ways: Ways, size_bytes: int, plain: Sequence[Row], figures: Figures, pre_test_seconds: float = 0.0
+) -> list[Row]:
+    """For each row of pairs the row of the best routes with as many relays; the pairs' own where these are the best.
+
+    `pre_test_seconds`: how long each hop of the routes is measured, 0 without a pre-test.
+    """
+    return [
+        _routed(ways, size_bytes, row.pairs, row, figures, pre_test_seconds) or row if row.pairs else row
+        for row in plain
+    ]
 
 
-def beyond(ways: Ways, size_bytes: int, plain: Sequence[Row], most_pairs: int, figures: Figures) -> list[Row]:
-    """Rows of more relays than the quotas leave pairs: one side may have few, and the other one many."""
+def beyond(
+    ways: Ways, size_bytes: int, direct: Row, most_pairs: int, counts: Sequence[int], figures: Figures
+) -> list[Row]:
+    """Rows of more relays than the quotas leave pairs: one side may have few, and the other one many.
+
+    `direct`: the row without relays; `most_pairs`: what the quotas leave; `counts`: as many relays as so many pairs
+    have, fewest first.
+    """
     found: list[Row] = []
-    for pairs in range(plain[-1].pairs + 1, most_pairs + 1):
-        row = _routed(ways, size_bytes, pairs, plain[0], figures)
+    for pairs in counts:
+        row = _routed(ways, size_bytes, pairs, direct, figures)
         if row is None:
             break
         found.append(row)
-    while found and found[-1].relays <= RELAYS_OF_PAIR * (found[-1].pairs - 1):
+    before = [most_pairs, *counts]
+    while found and found[-1].relays <= RELAYS_OF_PAIR * before[len(found) - 1]:
         found.pop()  # as many relays as a row before it
     return found
 
@@ -47,7 +62,9 @@ def better_of(plain: list[Row], through: list[Row], objective: Objective, figure
     ]
 
 
-def _routed(ways: Ways, size_bytes: int, pairs: int, like: Row, figures: Figures) -> Row | None:
+def _routed(
+    ways: Ways, size_bytes: int, pairs: int, like: Row, figures: Figures, pre_test_seconds: float = 0.0
+) -> Row | None:
     """The row of as many relays on routes; None where pairs are the best. `like`: any row, for the direct path."""
     uses = ways.uses(RELAYS_OF_PAIR * pairs, _useful(figures))
     if all(len(use.regions) == RELAYS_OF_PAIR and len(set(use.relays)) == 1 for use in uses):
@@ -67,6 +84,8 @@ def _routed(ways: Ways, size_bytes: int, pairs: int, like: Row, figures: Figures
     relays = sum(use.count for use in shared)
     direct = like.seconds * like.speedup
     dollars, most = _dollars(size_bytes, seconds, lived, shared, figures)
+    probes = ways.probes(shared, pre_test_seconds) if pre_test_seconds else pre_tests.Probes()
+    dollars, most = dollars + probes.usd, most + probes.most_usd
     return Row(
         pairs=pairs,
         routes=shared,
@@ -76,6 +95,7 @@ def _routed(ways: Ways, size_bytes: int, pairs: int, like: Row, figures: Figures
         speedup=round(direct / seconds, 3) if seconds else 1.0,
         cost_usd=round(dollars, 6),
         cost_usd_at_most=round(most, 6) if most > dollars else None,
+        probes_usd_at_most=round(probes.most_usd, 6) if pre_test_seconds else None,
         energy_wh=round(energy.watt_hours(2 * seconds + relays * lived), 3),
         limit=limit_through(size_bytes, seconds, _servings(uses, at_once, joins), figures, in_words(shared)),
     )

@@ -46,7 +46,7 @@ class RouteUse(Document):
 
     @property
     def between(self) -> list[str]:
-        """The third regions."""
+        """Regions between those of the source and the destination, in their order."""
         return self.regions[1:-1]
 
     @property

@@ -9,19 +9,19 @@ from lambdas.core.tariff import control_plane, cost
 
 
 def dollars(
-    size_bytes: int, pairs: int, seconds: float, figures: Figures, pre_test_seconds: float, relay_counts: RelayCounts
+    size_bytes: int, pairs: int, seconds: float, figures: Figures, tested_seconds: float, relay_counts: RelayCounts
 ) -> float:
-    """Dollars for moving `size_bytes` in `seconds` with `pairs` pairs.
+    """Dollars for moving `size_bytes` in `seconds` with `pairs` pairs, without what a pre-test's probes send.
 
     Relays are paid from their request until they are ended, some seconds after the data (Figures.relay_tail); with a
-    pre-test twice as many until that is over.
+    pre-test, which takes `tested_seconds`, twice as many until that is over.
     """
     total = control_plane_dollars(size_bytes, pairs, seconds, figures) + cost.egress(size_bytes, figures.gb_usd(pairs))
-    lived, tested = seconds + figures.tail_seconds, figures.spawn.value + pre_test_seconds
+    lived, tested = seconds + figures.tail_seconds, figures.spawn.value + tested_seconds
     launched = _by_stage(relay_counts, pairs)
     for stage, count in launched.items():
         total += cost.relays(count, lived, figures.hour_usd(stage))
-    if pairs and pre_test_seconds:
+    if pairs and tested_seconds:
         for stage, count in _by_stage(relay_counts, 2 * pairs).items():
             total += cost.relays(count - launched.get(stage, 0), min(tested, lived), figures.hour_usd(stage))
     return total

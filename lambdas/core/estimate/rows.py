@@ -3,13 +3,14 @@
 from typing import Self
 
 from lambdas.core.documents import Count, Document
-from lambdas.core.estimate import row_cost
+from lambdas.core.estimate import pre_tests, row_cost
 from lambdas.core.estimate.data_time import bounds, limit_in_words, seconds_for
 from lambdas.core.estimate.figures import Figures, NonNegative
 from lambdas.core.estimate.route_use import RouteUse, in_words
 from lambdas.core.estimate.whole_time import WholeTime, at_most
 from lambdas.core.fleet.relay_counts import PAIRS, RelayCounts
 from lambdas.core.tariff import energy
+from lambdas.core.tariff.cost import worth
 from lambdas.core.words import duration
 
 # Nearer to the expected time a bound is not shown: an estimate is not better than that (bench/estimate).
@@ -33,13 +34,18 @@ class Row(Document):
     whole_seconds_high: NonNegative | None = None
     speedup: NonNegative
     cost_usd: NonNegative
+    cost_and_time_usd: NonNegative | None = None
+    """Dollars, with what its hours are worth; absent where nobody weighs them."""
     energy_wh: NonNegative | None = None
     """Watt-hours of all machines, as `tariff.energy` assumes them."""
     limit: str
     routes: list[RouteUse] | None = None
     """Where its relays are, if not in pairs beside the two ends; as many as so many pairs have, at most."""
     cost_usd_at_most: NonNegative | None = None
-    """Dollars if all bytes took the dearest of its routes; absent where there is one way for all."""
+    """Dollars if all bytes took the dearest of its routes, and probes went as fast as is possible; absent where that
+    is what is expected."""
+    probes_usd_at_most: NonNegative | None = None
+    """Dollars of these for the probes of its pre-test; absent without one."""
 
     @property
     def most_usd(self) -> float:
@@ -54,7 +60,8 @@ class Row(Document):
     @property
     def limit_and_ways(self) -> str:
         """What limits it, and where its relays are if not in pairs."""
-        return f"{self.limit} ({in_words(self.routes)})" if self.routes else self.limit
+        words = in_words(self.routes or [])
+        return self.limit if not words or words in self.limit else f"{self.limit} ({words})"
 
     @property
     def sure_seconds(self) -> float:
@@ -66,6 +73,12 @@ class Row(Document):
         time = whole.of(self.seconds, self.bounds[1])
         high = round(at_most(time, confidence), 3)
         return self.model_copy(update={"whole_seconds": round(time.mean, 3), "whole_seconds_high": high})
+
+    def weighed(self, usd_per_hour: float) -> Self:
+        """The row with what an hour of its data time is worth."""
+        return self.model_copy(
+            update={"cost_and_time_usd": round(self.cost_usd + worth(self.seconds, usd_per_hour), 6)}
+        )
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -94,34 +107,42 @@ def better_half(pairs: int) -> float:
 def build_rows(
     size_bytes: int, most_pairs: int, figures: Figures, pre_test_seconds: float = 0.0, relay_counts: RelayCounts = PAIRS
 ) -> list[Row]:
-    """p = 0..`most_pairs`; with `pre_test_seconds` > 0 rows pay for a pre-test, and their pairs are the better half.
+    """The rows of p = 0..`most_pairs`, as `build_row` has them."""
+    every = range(most_pairs + 1)
+    return [build_row(size_bytes, pairs, figures, pre_test_seconds, relay_counts) for pairs in every]
+
+
+def build_row(
+    size_bytes: int, pairs: int, figures: Figures, pre_test_seconds: float = 0.0, relay_counts: RelayCounts = PAIRS
+) -> Row:
+    """One p; with `pre_test_seconds` > 0 it pays for a pre-test, and its pairs are the better half.
+
+    `pre_test_seconds`: how long each hop is measured.
 
     A row pays for the relays that `relay_counts` has launched. It carries what its pairs do, whatever the larger side
     is.
     """
     direct = seconds_for(size_bytes, 0, figures)
-    rows = []
-    for pairs in range(most_pairs + 1):
-        wait = pre_test_seconds if pairs else 0.0
-        gain = better_half(pairs) * figures.pair_spread.value if wait else 0.0
-        seconds = seconds_for(size_bytes, pairs, figures, wait, gain)
-        best, worst = bounds(size_bytes, pairs, figures, wait, gain)
-        matters = best < seconds * (1 - SHOWN_FROM) or worst > seconds * (1 + SHOWN_FROM)
-        dollars = row_cost.dollars(size_bytes, pairs, seconds, figures, wait, relay_counts)
-        rows.append(
-            Row(
-                pairs=pairs,
-                pre_test=wait > 0,
-                seconds=round(seconds, 3),
-                seconds_low=round(best, 3) if matters else None,
-                seconds_high=round(worst, 3) if matters else None,
-                speedup=round(direct / seconds, 3) if seconds else 1.0,
-                cost_usd=round(dollars, 6),
-                energy_wh=round(_energy(pairs, seconds, figures, wait, relay_counts), 3),
-                limit=limit_in_words(size_bytes, seconds, pairs, figures, wait, gain),
-            )
-        )
-    return rows
+    wait = pre_tests.seconds(pre_test_seconds, pairs)
+    gain = better_half(pairs) * figures.pair_spread.value if wait else 0.0
+    seconds = seconds_for(size_bytes, pairs, figures, wait, gain)
+    best, worst = bounds(size_bytes, pairs, figures, wait, gain)
+    matters = best < seconds * (1 - SHOWN_FROM) or worst > seconds * (1 + SHOWN_FROM)
+    probes = pre_tests.of_pairs(pairs, figures, pre_test_seconds)
+    dollars = row_cost.dollars(size_bytes, pairs, seconds, figures, wait, relay_counts)
+    return Row(
+        pairs=pairs,
+        pre_test=wait > 0,
+        seconds=round(seconds, 3),
+        seconds_low=round(best, 3) if matters else None,
+        seconds_high=round(worst, 3) if matters else None,
+        speedup=round(direct / seconds, 3) if seconds else 1.0,
+        cost_usd=round(dollars + probes.usd, 6),
+        cost_usd_at_most=round(dollars + probes.most_usd, 6) if probes.most_usd > probes.usd else None,
+        probes_usd_at_most=round(probes.most_usd, 6) if wait else None,
+        energy_wh=round(_energy(pairs, seconds, figures, wait, relay_counts), 3),
+        limit=limit_in_words(size_bytes, seconds, pairs, figures, wait, gain),
+    )
 
 
 def _energy(pairs: int, seconds: float, figures: Figures, wait: float, relay_counts: RelayCounts) -> float:

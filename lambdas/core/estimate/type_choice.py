@@ -35,6 +35,10 @@ class Offer:
     tail: Figure | None = None
     gain: Figure | None = None
     lanes: Figure | None = None
+    published: Figure | None = None
+    """The pair by what AWS publishes of its machines, where it was never measured and counts as the direct path."""
+    at_least: Figure | None = None
+    """What such pairs carried where full ends may have held them back; absent where none has served."""
 
     @property
     def name(self) -> str:
@@ -88,6 +92,11 @@ class Candidate(Document):
     reason: str
 
     @property
+    def name(self) -> str:
+        """`c6in.large`, or `c6in.large with t3.small`."""
+        return f"{self.instance_type} with {self.destination_type}" if self.destination_type else self.instance_type
+
+    @property
     def value(self) -> float:
         """MB/s per dollar and hour; what costs nothing comes first."""
         return self.pair_mb_s / self.hour_usd if self.hour_usd else float("inf")
@@ -105,19 +114,34 @@ def offer_of(candidate: Candidate, offers: list[Offer]) -> Offer:
 def rank(size_bytes: int, ends: EndFigures, offers: list[Offer], most_pairs: int) -> list[Candidate]:
     """Suitable types first, of them those that something is known of, then by throughput per dollar.
 
+    One that was never measured counts as the direct path. That is no reason to take it instead of one that was measured
+    and carries as much; those that not even EC2 describes come last.
+
     A type is suitable when it can be launched and relays of it, as many as are allowed, shorten the transfer by
     `LEAST_GAIN`. With zero wait that is the exact condition, in place of Table 5.5's "internal over 7 times external".
     """
     found = [_candidate(size_bytes, ends, offer, min(most_pairs, offer.most_pairs)) for offer in offers]
-    assumed = {_types(offer) for offer in offers if offer.pair.origin == "assumed"}
+    unknown = {_types(offer): _unknown(offer) for offer in offers}
+    most_known = max((one.pair_mb_s for one in found if one.suitable and not unknown[_types(one)]), default=0.0)
+
+    def level(one: Candidate) -> int:
+        found = unknown[_types(one)]
+        return 0 if found == 1 and one.pair_mb_s * (1 - LEAST_GAIN) > most_known else found
 
     unequal = {_types(offer): offer.per_dollar for offer in offers if offer.sides}
 
-    def order(one: Candidate) -> tuple[bool, bool, float, float, tuple[str, str]]:
+    def order(one: Candidate) -> tuple[bool, int, float, float, tuple[str, str]]:
         value = unequal.get(_types(one), one.value)
-        return (not one.suitable, _types(one) in assumed, -value, -one.pair_mb_s, _types(one))
+        return (not one.suitable, level(one), -value, -one.pair_mb_s, _types(one))
 
     return sorted(found, key=order)
+
+
+def _unknown(offer: Offer) -> int:
+    """0 where relays of the type have served, or people have said what they carry; 1 where only EC2 has, 2 for none."""
+    if offer.pair.origin == "assumed":
+        return 2
+    return int(offer.published is not None and offer.at_least is None)
 
 
 def _candidate(size_bytes: int, ends: EndFigures, offer: Offer, pairs: int) -> Candidate:

@@ -1,11 +1,12 @@
 """Ways for data between two regions, straight or through others, and the relays on them that carry most together."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
+from lambdas.core.estimate import pre_tests
 from lambdas.core.estimate.figures import Figure
 from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.routes.network_map import Link, NetworkMap
@@ -94,6 +95,18 @@ class Ways:
         )
         held = self._held(scheme)
         return [self._use(plan, held) for plan in scheme.routes]
+
+    def probes(self, uses: Iterable[RouteUse], probe_seconds: float) -> pre_tests.Probes:
+        """What it costs to measure every hop between relays on every path of `uses`."""
+        found = pre_tests.Probes()
+        for use in uses:
+            hops = [
+                pair for pair, relays in zip(pairwise(use.regions), pairwise(use.relays), strict=True) if all(relays)
+            ]
+            for border in map(self.borders.__getitem__, hops):
+                slower = min(border.sent, border.received, key=lambda side: side.counted)
+                found = found.beside(pre_tests.of_rates([slower.figure] * use.paths, probe_seconds, border.usd_per_gb))
+        return found
 
     def use_as(self, regions: Regions, relays: tuple[int, ...]) -> RouteUse:
         """A route with just these relays."""

@@ -17,6 +17,7 @@ class LaunchDecision(Enum):
     OTHER_MARKET = "the account has no service-linked role for spot, and we may not create it"
     OTHER_SUBNET = "no address is left in the subnet"
     FEWER = "the quota does not allow so many"
+    ABOVE_BUDGET = "not asked of EC2: it costs more than the first choice, which the budget does not bear"
     MISSING_PERMISSION = "not permitted"
     RETRY_LATER = "EC2 asks to slow down, or is disturbed"
     REFUSE = "nothing of this cures it"

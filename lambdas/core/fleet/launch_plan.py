@@ -105,6 +105,10 @@ class LaunchPlan:
             return replace(self, at_once=attempt.count // 2)
         return self._without(attempt.step, decision, code)
 
+    def left_out(self, step: Step) -> "LaunchPlan":
+        """Without a step that costs more than the budget bears, wherever it would be."""
+        return self._without(step, LaunchDecision.ABOVE_BUDGET)
+
     def _without(self, step: Step, decision: LaunchDecision, code: str = "") -> "LaunchPlan":
         over = _OVER[decision]
         left = tuple(other for other in self.steps if not over(step, other))
@@ -132,6 +136,8 @@ class LaunchPlan:
                 return f"{step.subnet.zone} does not offer {{kinds}}"
             case LaunchDecision.OTHER_MARKET:
                 return NO_SPOT_ROLE
+            case LaunchDecision.ABOVE_BUDGET:
+                return f"$.objective.maxCostUsd does not bear more relays in {region} as {{kinds}}"
             case LaunchDecision.OTHER_SUBNET:
                 return f"no address is left in {step.subnet.subnet_id}"
             case _:
@@ -184,4 +190,7 @@ _OVER: dict[LaunchDecision, Callable[[Step, Step], bool]] = {
     LaunchDecision.OTHER_MARKET: lambda one, other: one.market == other.market,
     LaunchDecision.OTHER_SUBNET: lambda one, other: one.subnet == other.subnet,
     LaunchDecision.FEWER: _same_quota,
+    LaunchDecision.ABOVE_BUDGET: lambda one, other: (
+        (one.market, one.instance_type) == (other.market, other.instance_type)
+    ),
 }

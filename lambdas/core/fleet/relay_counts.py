@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
-from lambdas.core.request import RelaysRequest
+from lambdas.core.relays_request import RelaysRequest
 from lambdas.core.transfer import AcceptedTransfer
 
 

@@ -68,6 +68,11 @@ class Node(Document):
         return self.state == "LOST" and self.joined_at is None
 
     @property
+    def is_untested(self) -> bool:
+        """Whether a pre-test may still measure it: that is made before relays join, and of no successor."""
+        return self.generation == 0 and self.measured_inter_region is None and self.joined_at is None
+
+    @property
     def tested(self) -> float | None:
         """The pre-test's result, MB/s: the slower of its two hops."""
         return min(filter(None, (self.measured_inter_region, self.measured_intra_region)), default=None)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from posixpath import normpath
 
 from lambdas.core.errors import DestinationBusy, DestinationTaken
-from lambdas.core.transfer import RECEIVER_PORTS, AcceptedTransfer, DestinationSurvey
+from lambdas.core.survey import DestinationSurvey
+from lambdas.core.transfer import RECEIVER_PORTS, AcceptedTransfer
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from lambdas.core.deletion import WITHOUT_DRY_RUN, ExtrasSurvey
 from lambdas.core.errors import DeletionRefused
-from lambdas.core.transfer import AcceptedTransfer, SourceSurvey
+from lambdas.core.survey import SourceSurvey
+from lambdas.core.transfer import AcceptedTransfer
 
 
 def check_source(transfer: AcceptedTransfer, source: SourceSurvey) -> None:
@@ -43,4 +44,11 @@ def _problems(transfer: AcceptedTransfer, source: SourceSurvey, extras: ExtrasSu
         yield (
             f"$.confirmDelete: '{WITHOUT_DRY_RUN}', and the source has no file at all, as one that is not mounted; "
             "if it is empty indeed, confirm the digest of a dry run"
+        )
+    elif confirmed == WITHOUT_DRY_RUN and extras.mostly:
+        told = "; ".join(mostly.words(request.destination.path) for mostly in extras.mostly)
+        yield (
+            f"$.confirmDelete: '{WITHOUT_DRY_RUN}', and more than half would be removed of what a source path has "
+            "there, or anything where it has nothing, as where its disk is not mounted: "
+            f"{told}; if you mean that, confirm the digest of a dry run"
         )

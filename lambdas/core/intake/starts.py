@@ -14,6 +14,8 @@ REQUESTS_PREFIX = "requests/"
 KEY_PLACEHOLDER = "{key}"
 # Step Functions takes no larger input.
 MAX_REQUEST_BYTES = 262_144
+# Step Functions takes 80 characters as an execution's name; `-attempt390` needs 11.
+MOST_OF_NAME = 69
 _SUFFIX = ".json"
 _STARTED, _ERROR = ".started.json", ".error.json"
 # An execution's name has 80 characters; a transfer's id begins with a letter or digit.
@@ -42,6 +44,11 @@ class ObjectCreated(Handover):
     bucket: Bucket
     stored: StoredObject = Field(alias="object")
     request: Any = None
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is what "Create folder" of S3's console makes: nothing, whose key stands for all keys below it."""
+        return self.stored.key.endswith("/") and self.stored.size == 0
 
     @property
     def origin(self) -> str:
@@ -131,6 +138,14 @@ def read_document(body: bytes) -> Any:
         return json.loads(body)
     except ValueError as error:
         raise InvalidRequest(f"$: the object is not JSON in UTF-8 ({error}); write a transfer request") from None
+
+
+def name_to_start_again(execution: str) -> str:
+    """Return what to do after a refusal: Step Functions takes an execution's name once in 90 days."""
+    return (
+        f"Start the corrected request under another execution name, e.g. '{execution[:MOST_OF_NAME]}-2'; "
+        f'with "name": "{execution}" in it the transfer keeps this one'
+    )
 
 
 def refuse_size(size: int) -> None:

@@ -1,16 +1,9 @@
 """The check whether the two ends, as surveyed, can take part in the transfer."""
 
-from urllib.parse import unquote
-
 from lambdas.core.errors import CptError, DaemonVersionSkew, DestinationTooSmall, SurveyProblem
-from lambdas.core.transfer import (
-    AcceptedTransfer,
-    DestinationSurvey,
-    Listed,
-    SourceSurvey,
-    Survey,
-    SurveyProblemEntry,
-)
+from lambdas.core.survey import DestinationSurvey, Listed, SourceSurvey, Survey, SurveyProblemEntry
+from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.visible import visible
 
 _REMEDIES = (
     ("no rule of a gitignore", "correct the rule"),
@@ -23,6 +16,7 @@ _REMEDIES = (
     ("read-only", "mount the file system for writing or choose another destination"),
     ("both land as", "move them in two transfers to two destinations"),
     ("not a directory", "name a directory, or remove the file that is in the way"),
+    ("modification time", "or leave this path out"),
     ("no space", "free some space or choose another destination"),
 )
 _OTHER_REMEDY = "repair it on the machine, or leave this path out"
@@ -35,24 +29,45 @@ def check(transfer: AcceptedTransfer, survey: Survey) -> None:
         raise error
 
 
-def check_room(transfer: AcceptedTransfer, wanted: Listed, destination: DestinationSurvey) -> None:
-    """Raise DestinationTooSmall where what is to be sent has no room."""
+def empty_source(transfer: AcceptedTransfer, source: SourceSurvey) -> str | None:
+    """Return in words that the listing has no file and no link, and why if that is known; None where it has one."""
+    request = transfer.request
+    if source.files or source.symlinks or request.is_profiling:
+        return None
+    first, *others = request.source.paths
+    more = f" and {len(others)} more" if others else ""
+    where = f"'{first}'{more} on {transfer.source.instance_id}"
+    if source.unselected:
+        counts = ", ".join(f"{count} {reason}" for reason, count in sorted(source.unselected.items()))
+        return f"no file of $.source.paths {where} is selected: {counts}; look at $.select"
+    if request.select.paths_from:
+        return f"$.select.pathsFrom: '{request.select.paths_from}' names no file of {where}; look at the list"
+    return f"$.source.paths: {where} holds no file; look whether its disk is mounted"
+
+
+def check_room(
+    transfer: AcceptedTransfer, wanted: Listed, source: SourceSurvey, destination: DestinationSurvey
+) -> None:
+    """Raise DestinationTooSmall where what is to be sent of the source has no room."""
+    # A comparison does not tell holes and further names; what it sends is a part of the source.
+    needed_bytes = min(wanted.needed_bytes, source.needed_bytes)
+    needed_inodes = min(wanted.needed_inodes, source.needed_inodes)
     where = f"$.destination.path: '{transfer.request.destination.path}' on {transfer.destination.instance_id}"
-    if wanted.bytes > destination.free_bytes:
+    if needed_bytes > destination.free_bytes:
         raise DestinationTooSmall(
-            f"{where} has {destination.free_bytes} bytes free and needs {wanted.bytes}; "
+            f"{where} has {destination.free_bytes} bytes free and needs {needed_bytes}; "
             "free some space, grow the disk or choose another destination"
         )
-    if wanted.entries > destination.free_inodes:
+    if needed_inodes > destination.free_inodes:
         raise DestinationTooSmall(
-            f"{where} has {destination.free_inodes} inodes free and needs {wanted.entries}; "
+            f"{where} has {destination.free_inodes} inodes free and needs {needed_inodes}; "
             "choose a file system with more inodes"
         )
 
 
 def has_room(wanted: Listed, destination: DestinationSurvey) -> bool:
     """Return whether what is to be sent has room."""
-    return wanted.bytes <= destination.free_bytes and wanted.entries <= destination.free_inodes
+    return wanted.needed_bytes <= destination.free_bytes and wanted.needed_inodes <= destination.free_inodes
 
 
 def _problems(transfer: AcceptedTransfer, source: SourceSurvey, destination: DestinationSurvey) -> CptError | None:
@@ -71,7 +86,7 @@ def _problems(transfer: AcceptedTransfer, source: SourceSurvey, destination: Des
 def _line(where: str, instance: str, problem: SurveyProblemEntry) -> str:
     reason = problem.reason.strip().rstrip(".")
     remedy = next((text for key, text in _REMEDIES if key in reason.lower()), _OTHER_REMEDY)
-    return f"{where}: '{unquote(problem.path, errors='backslashreplace')}' on {instance}: {reason}; {remedy}"
+    return f"{where}: '{visible(problem.path)}' on {instance}: {visible(reason)}; {remedy}"
 
 
 def _skew(source: SourceSurvey, destination: DestinationSurvey) -> CptError | None:

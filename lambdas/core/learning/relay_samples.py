@@ -1,7 +1,8 @@
 """What the relays of a finished transfer teach: how they started, and what their paths and pre-tests showed."""
 
-from collections.abc import Iterable
-from statistics import median
+from collections.abc import Iterable, Sequence
+from math import inf
+from statistics import fmean, median
 
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.topology import leads_through, path_id, routes_of
@@ -19,10 +20,21 @@ _Alike = tuple[str, str]
 
 
 class Relays:
-    """Relays by path; `types`: their type, where all relays of a path are of one, and none lends but a share."""
+    """Relays by path; `types`: their type, where all relays of a path are of one, and none lends but a share.
 
-    def __init__(self, transfer: AcceptedTransfer, nodes: list[Node], used: Iterable[str], links: PathLinks) -> None:
-        self._transfer, self._nodes, self._links = transfer, nodes, links
+    `beside`: when other transfers used the same ends, Unix seconds; a pre-test of that time counts as none.
+    """
+
+    def __init__(
+        self,
+        transfer: AcceptedTransfer,
+        nodes: list[Node],
+        used: Iterable[str],
+        links: PathLinks,
+        beside: Sequence[tuple[float, float]] = (),
+    ) -> None:
+        self._transfer, self._started, self._links = transfer, nodes, links
+        nodes = [_tested_alone(node, beside) for node in nodes]
         self._whole = {
             path_id([node.slot] * len(route.stages), route.first)
             for route in routes_of(transfer)
@@ -59,32 +71,30 @@ class Relays:
 
     def gains(self, free: Iterable[Rates], tested: Rates) -> list[Sample]:
         """What paths of one type that one link limits add after the first: (rate(n)/rate(1) - 1)/(n - 1), of the most
-        paths (GEO-DMS).
+        paths (GEO-DMS). rate(1) is the mean of those whose own rate is known, by a pre-test or as the only one.
+
+        One sample may be above 1, because relays differ. Only so the mean of many is what pairs add.
         """
-        sums: dict[tuple[_Alike, int], list[float]] = {}
+        sums: dict[tuple[_Alike, frozenset[str]], list[float]] = {}
         for second in free:
-            paths = {path: rate for path, rate in second.items() if path != DIRECT}
-            alike = {self._alike(path) for path in paths}
+            rates = {path: rate for path, rate in second.items() if path != DIRECT}
+            alike = {self._alike(path) for path in rates}
             if len(alike) == 1 and (one := alike.pop()):
-                sums.setdefault((one, len(paths)), []).append(sum(paths.values()))
-        known = {key: median(rates) for key, rates in sums.items() if len(rates) >= LEAST_SECONDS}
-        singles = {alike: rate for (alike, count), rate in known.items() if count == 1}
-        for path, rate in tested.items():
-            if one := self._alike(path):
-                singles.setdefault(one, rate)
-        most = {
-            alike: max(count for other, count in known if other == alike) for alike in {alike for alike, _ in known}
-        }
-        return [
-            Sample(
-                kind,
-                "gain",
-                min(1.0, max(LEAST_PAIR_GAIN, (known[(kind, limit), count] / singles[kind, limit] - 1) / (count - 1))),
-                link=self._links.named(limit),
-            )
-            for (kind, limit), count in sorted(most.items())
-            if count > 1 and singles.get((kind, limit))
-        ]
+                sums.setdefault((one, frozenset(rates)), []).append(sum(rates.values()))
+        known = {key: median(every) for key, every in sums.items() if len(every) >= LEAST_SECONDS}
+        alone = {path: rate for (_, paths), rate in known.items() if len(paths) == 1 for path in paths}
+        singles = {**alone, **{path: rate for path, rate in tested.items() if rate}}
+        most: dict[_Alike, frozenset[str]] = {}
+        for one, paths in known:
+            if len(paths) > len(most.get(one, ())):
+                most[one] = paths
+        found = []
+        for (kind, limit), paths in sorted(most.items()):
+            own = [rate for path, rate in singles.items() if path in paths]
+            if len(paths) > 1 and own:
+                gain = (known[(kind, limit), paths] / fmean(own) - 1) / (len(paths) - 1)
+                found.append(Sample(kind, "gain", max(LEAST_PAIR_GAIN, gain), link=self._links.named(limit)))
+        return found
 
     def _alike(self, path: str) -> "_Alike | None":
         """The type of a path's relays and the link that limits it; None where nobody can tell."""
@@ -93,7 +103,7 @@ class Relays:
         return (kind, limit) if kind and limit else None
 
     def _spawns(self) -> Iterable[Sample]:
-        for node in self._nodes:
+        for node in self._started:
             # A pre-test delays joining, and the estimate counts it apart.
             serves_at = node.joined_at if node.measured_inter_region is None else node.ready_at
             if serves_at is not None and not node.existing:
@@ -127,3 +137,11 @@ class Relays:
             inside = first.measured_intra_region
             if first.measured_hop and inside and inside >= first.measured_hop:
                 yield Sample(first.instance_type, "intraRegion", inside, link=links[0])
+
+
+def _tested_alone(node: Node, beside: Sequence[tuple[float, float]]) -> Node:
+    """The node without its pre-test, where another transfer used the ends between its readiness and its joining."""
+    since, until = node.ready_at or node.requested_at, node.joined_at or node.ended_at or inf
+    if not any(begun < until and since < ended for begun, ended in beside):
+        return node
+    return node.model_copy(update={"measured_inter_region": None, "measured_intra_region": None, "measured_hop": None})

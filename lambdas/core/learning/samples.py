@@ -6,9 +6,10 @@ from math import inf
 from statistics import fmean, median
 
 from lambdas.core.bandwidth import MBIT_PER_MB
+from lambdas.core.chunks.events import Delivered
 from lambdas.core.chunks.plan import SMALL_FILE_BYTES
 from lambdas.core.estimate.measured import CREDIT_VARIES
-from lambdas.core.estimate.profile import CREDIT_OF, LASTING_OF, Metric, Profile, hosts
+from lambdas.core.estimate.profile import CREDIT_OF, LASTING_OF, MOST, Metric, Profile, hosts
 from lambdas.core.estimate.profiling import Measured
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.topology import share_relays
@@ -32,6 +33,8 @@ from lambdas.core.learning.sample import Sample
 from lambdas.core.transfer import DIRECT, AcceptedTransfer
 
 DIRECT_SECONDS = 2
+LEAST_REPEATED_BYTES, FULL_REPEATED_BYTES = 16 * 2**20, 10**9
+"""What is sent twice is measured from two chunks of 8 MiB on, and in full by 1 GB: their last 1 % is 10 MB."""
 MOST_PARTS = 5
 
 
@@ -51,23 +54,25 @@ def samples_of(
     measured_direct: float | None = None,
     lowest_limit_mbps: int | None = None,
     other_links: LinkProfiles | None = None,
+    beside: Sequence[tuple[float, float]] = (),
 ) -> list[Sample]:
     """All samples of a transfer, succeeded or not; `profiles`: what was known of its `subjects`.
 
     `other_links`: what was known of its relays' types on the links of its routes through third regions.
 
     `measured_direct`, MB/s: the direct path where nothing was moved but measured. `lowest_limit_mbps`, Mbit/s: the
-    lowest bound that the sender ever had; where it was reached, machines may have been able to do more.
+    lowest bound that the sender ever had; where it was reached, machines may have been able to do more. `beside`: when
+    other transfers used the same ends, Unix seconds; what was measured then is not learnt.
     """
     ends = hosts(transfer.source.instance_id, transfer.destination.instance_id)
     own_link = {(subject, transfer.region_pair): profile for subject, profile in profiles.items()}
     links = PathLinks(transfer, {**(other_links or {}), **own_link})
-    relays = Relays(transfer, list(nodes), arrivals.begun, links)
+    relays = Relays(transfer, list(nodes), arrivals.begun, links, beside)
     limit = lowest_limit_mbps / MBIT_PER_MB if lowest_limit_mbps else inf
     # What a relay carries on several paths at once is no path's own rate.
     found, to_the_end = (
         {paths: seconds for paths, seconds in every.items() if not share_relays(paths)}
-        for every in (windows(arrivals, limit), windows(arrivals, limit, run_out_seconds=0.0))
+        for every in (windows(arrivals, limit, beside=beside), windows(arrivals, limit, 0.0, beside))
     )
     found, fallen = _burst(found, ends, relays.types, links)
     whole = [second for seconds in found.values() for second in seconds]
@@ -78,8 +83,9 @@ def samples_of(
         own[DIRECT] = median(alone)
     elif measured_direct is not None:
         own[DIRECT] = measured_direct
-    known = profiles.get(ends, Profile()).known("ends")
-    expected = Expected(own, relays.likely(), known.value if known else None)
+    machines = profiles.get(ends, Profile())
+    known, passed = machines.known("ends"), machines.known("endsAtLeast")
+    expected = Expected(own, relays.likely(), known.value if known else None, passed.value if passed else 0.0)
     judgement = judge(found, expected, to_the_end)
     samples = [*relays.samples(), *fallen]
     mean_mb = arrivals.bytes / arrivals.files / BYTES_PER_MB if arrivals.files else 0.0
@@ -91,6 +97,9 @@ def samples_of(
         # A pre-tested pair has given its sample: those that stayed would count twice, and they are the better half.
         if len(rates) >= LEAST_SECONDS and path not in tested:
             samples += links.samples(path, kind, median(rates), _lasted(whole, path, median(rates)))
+        elif path not in tested and (held_back := [second[path] for second in judgement.bounded if path in second]):
+            rate = median(held_back)
+            samples += [Sample(kind, "interRegionAtLeast", rate, link=links.named(one)) for one in links.of(path)]
     samples += relays.gains(judgement.free, tested)
     held = _limit_of_ends(judgement)
     if held and small:
@@ -100,8 +109,20 @@ def samples_of(
         samples += [Sample(ends, "ends", rate, lasted) for rate, lasted in held]
     elif known and judgement.most > (1 + NOISE) * known.value:
         samples.append(Sample(ends, "ends", judgement.most))  # more passed than was thought possible
+    elif not known:
+        samples += _bounds_of_ends(judgement, ends)
     samples += _outlasted([*samples, *_passed(judgement, ends, samples)], profiles)
     return [sample for sample in samples if sample.value > 0]
+
+
+def _bounds_of_ends(judgement: Judgement, ends: str) -> list[Sample]:
+    """What passed through ends of which no limit was met, and where they may have met one."""
+    found = []
+    if any(len(second) > 1 for second in (*judgement.free, *judgement.bounded)):
+        found.append(Sample(ends, "endsAtLeast", judgement.most))
+    if judgement.suspected is not None:
+        found.append(Sample(ends, "endsSuspected", judgement.suspected))
+    return found
 
 
 def _limit_of_ends(judgement: Judgement) -> list[tuple[float, int]]:
@@ -208,9 +229,15 @@ def links_of(transfer: AcceptedTransfer, measured: Measured | None) -> list[Samp
     ]
 
 
-def repeats_of(transfer: AcceptedTransfer, arrived_bytes: int, sent_bytes: int) -> list[Sample]:
-    """What a first run that delivered all sent beyond what arrived, as a share of that."""
-    if not arrived_bytes or transfer.run > 1:
+def repeats_of(transfer: AcceptedTransfer, delivered: Delivered) -> list[Sample]:
+    """What a first run that succeeded sent beyond what arrived, as a share of that; weighed by its bytes.
+
+    Of what was skipped the bytes were sent and did not arrive. In a few MB the last chunks, which may go twice, are
+    most of it.
+    """
+    if transfer.run > 1 or delivered.skipped or delivered.bytes < LEAST_REPEATED_BYTES:
         return []
+    share = max(delivered.sent_bytes / delivered.bytes - 1.0, 0.0)
     ends = hosts(transfer.source.instance_id, transfer.destination.instance_id)
-    return [Sample(ends, "repeated", max(sent_bytes / arrived_bytes - 1.0, 0.0))]
+    weight = min(delivered.bytes / FULL_REPEATED_BYTES, 1.0)
+    return [Sample(ends, "repeated", min(share, MOST["repeated"]), weight=weight)]

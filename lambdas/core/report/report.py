@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from lambdas.core import labels
 from lambdas.core.chunks.skipped import Skipped
 from lambdas.core.deletion import Deleted
 from lambdas.core.documents import Count, Document, InstanceId, Region
@@ -22,8 +23,9 @@ from lambdas.core.report.tally import FailedChunk, RetryCause, Tally
 from lambdas.core.report.timeline import Course
 from lambdas.core.spending import cross_zone
 from lambdas.core.spending.meter import BudgetDecision, Spent
+from lambdas.core.survey import LeftAlone, Same, UnkeptCounts, Unselected
 from lambdas.core.tariff import energy
-from lambdas.core.transfer import AcceptedTransfer, EndMachine, Failure, Same, Unselected
+from lambdas.core.transfer import AcceptedTransfer, EndMachine, Failure
 from lambdas.core.transfer_record import EndStatus, TransferRecord
 
 # Step Functions takes 262 144 bytes as a state's output; the rest of the document needs a few thousand.
@@ -67,13 +69,18 @@ class End(Document):
 
 
 class Report(Document):
-    """Contract `report`; `started_at`: of the execution, Unix seconds; `run`: which of the transfer's it is."""
+    """Contract `report`; `started_at`: of the execution, Unix seconds; `run`: which of the transfer's it is.
+
+    `request`: as it was accepted, with its defaults; absent where it never was. `entries`: the folder (`s3://…/`) of
+    the list of every entry.
+    """
 
     schema_version: Literal[1] = 1
     transfer_id: str
     run: Annotated[int, Field(ge=1)] = 1
     execution_arn: str
     started_at: float | None = None
+    request: dict[str, Any] | None = None
     source: End | None = None
     destination: End | None = None
     status: EndStatus
@@ -86,10 +93,14 @@ class Report(Document):
     retry_causes: list[RetryCause] = Field(default_factory=list)
     failed_chunks: list[FailedChunk]
     same: Same | None = None
+    left_alone: LeftAlone | None = None
     unselected: Unselected | None = None
+    empty_source: Annotated[str, Field(min_length=1)] | None = None
+    unkept: UnkeptCounts | None = None
     dry_run: DryRun | None = None
     deleted: Deleted | None = None
     skipped: Skipped | None = None
+    entries: str | None = None
     verified: bool
     verification: Literal["digest", "readback"] | None = None
     pairs: Count
@@ -118,7 +129,7 @@ class Report(Document):
 
     def news(self, report_key: str) -> dict[str, Any]:
         """Detail of `Transfer Finished`, without schemaVersion and type: what people hear before they read a report."""
-        detail = {
+        detail: dict[str, Any] = {
             "transferId": self.transfer_id,
             "status": self.status,
             "reportKey": report_key,
@@ -127,16 +138,24 @@ class Report(Document):
             "seconds": self.seconds.total,
             "costUsd": self.cost.total,
         }
+        if self.request is not None:
+            detail |= labels.of_event(self.request.get("label"), self.request.get("tags") or {})
         if self.skipped is not None:
             detail["skipped"] = self.skipped.count
         if self.dry_run is not None:
             detail["dryRun"] = True
+        if self.empty_source is not None:
+            detail["emptySource"] = self.empty_source[:1000]
         return detail if self.error is None else {**detail, "error": self.error, "cause": (self.cause or "")[:1000]}
 
     def for_output(self) -> dict[str, Any]:
-        """The document, without its course where it would not pass as a state's output."""
-        fits = len(self.to_json()) <= MAX_OUTPUT_BYTES
-        return self.to_document() if fits else self.model_copy(update={"course": None}).to_document()
+        """The document, without its course, and then its request, where it would not pass as a state's output."""
+        found = self
+        for part in ("course", "request"):
+            if len(found.to_json()) <= MAX_OUTPUT_BYTES:
+                break
+            found = found.model_copy(update={part: None})
+        return found.to_document()
 
 
 def build(
@@ -148,6 +167,7 @@ def build(
     nodes: list[Node],
     spent: Spent,
     skipped: Skipped | None = None,
+    entries: str | None = None,
     now: float,
 ) -> Report:
     """The report of an accepted transfer; `spent` is the meter's last word, but for the ways that bytes took."""
@@ -155,17 +175,21 @@ def build(
     between_zones = spent.cross_zone * cross_zone.share(transfer, nodes, tally.by_path())
     ways = route_report.routes(transfer, estimate, nodes, tally.by_path(), spent.egress)
     egress = route_report.egress(ways, spent.egress)
-    chosen = estimate.row(estimate.chosen_pairs) if estimate else None
+    chosen = estimate.chosen_first if estimate else None
     rows = estimate.rows if estimate else []
     started = transfer.execution_started_at
+    # What could not be looked at has no kind, so no sender could leave it out: the list of what is not moved names it.
+    counts = record.unselected.counts if record.unselected and record.dry_run is None else {}
+    unreadable = "unreadable" in counts
     return Report(
         transfer_id=transfer.transfer_id,
         run=transfer.run,
         execution_arn=transfer.execution_arn,
         started_at=started,
+        request=transfer.request.to_document(),
         source=_end(transfer.source),
         destination=_end(transfer.destination),
-        status="FAILED" if failure else "SUCCEEDED_WITH_SKIPS" if skipped else "SUCCEEDED",
+        status="FAILED" if failure else "SUCCEEDED_WITH_SKIPS" if skipped or unreadable else "SUCCEEDED",
         error=failure.error if failure else None,
         cause=failure.cause if failure else None,
         bytes=tally.bytes,
@@ -175,11 +199,15 @@ def build(
         retry_causes=tally.retry_causes(),
         failed_chunks=tally.failed,
         same=record.same,
+        left_alone=record.left_alone,
         unselected=record.unselected,
+        empty_source=record.empty_source,
+        unkept=record.unkept,
         dry_run=record.dry_run,
         deleted=record.deleted,
         skipped=skipped,
-        verified=verified and skipped is None,
+        entries=entries,
+        verified=verified and skipped is None and not unreadable,
         verification=transfer.request.verify,
         pairs=_joined_pairs(transfer, nodes),
         seconds=Seconds(

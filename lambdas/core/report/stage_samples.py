@@ -23,7 +23,7 @@ def stage_samples(record: TransferRecord, first: float, last: float, now: float)
     estimate = record.estimate
     # A person who changes the limit, or a budget that ends the relays, is no error of the estimate.
     if estimate is not None and record.bandwidth is None and record.budget is None:
-        seconds = estimate.row(estimate.chosen_pairs).seconds
+        seconds = estimate.chosen_first.seconds
         if seconds >= LEAST_ESTIMATE_SECONDS:
             found.append(Sample(TRANSFERS, "accuracy", (last - first) / seconds))
     return [sample for sample in found if sample.value > 0]

@@ -14,6 +14,7 @@ STAGE_ORDER = (
     "Apply Approval",
     "Plan Chunks",
     "Open Plan",
+    "Make Way",
     "Start Transfer",
     "Extend Plan",
     "Finish Survey",

@@ -10,12 +10,21 @@ from enum import Enum
 from typing import Literal, NamedTuple
 
 from lambdas.core.documents import Count, Document
-from lambdas.core.estimate.budget import FLIGHT_SECONDS, HELD_SECONDS, LOOK_SECONDS, RELEASE_SECONDS, most_rate
+from lambdas.core.estimate.budget import (
+    FLIGHT_SECONDS,
+    HELD_SECONDS,
+    LATE_SECONDS,
+    LOOK_SECONDS,
+    RELEASE_SECONDS,
+    most_rate,
+)
 from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.estimate.pre_tests import TESTED
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.request import Objective
+from lambdas.core.spending.relay_price import hour_usd
 from lambdas.core.tariff import control_plane, cost
-from lambdas.core.tariff.prices import Market, PriceBook
+from lambdas.core.tariff.prices import Market
 
 # Of the relays beside the source, and beside the destination.
 PAIR_STAGES = (0, 1)
@@ -33,7 +42,7 @@ class Sent(Document):
 
     @property
     def bytes(self) -> int:
-        """Of all starts."""
+        """Bytes sent by every sender process of this transfer, restarted ones included."""
         return self.earlier_bytes + self.start_bytes
 
     def after(self, start: int, wire_bytes: int) -> "Sent":
@@ -55,7 +64,7 @@ class Dollars(NamedTuple):
 
     @property
     def total(self) -> float:
-        """All."""
+        """Dollars for relays, traffic and control plane together."""
         return self.relays + self.egress + self.cross_zone + self.control_plane
 
 
@@ -125,7 +134,10 @@ class Reading:
     repeats as so far; `rate`: of the sender; `market`: what was asked for; `zone_usd_per_gb`: the most that what is
     sent costs between zones; `limit`: the highest limit, MB/s, that may hold until the
     next look, infinite where there may be none; None: that of the estimate. `rest_usd_per_gb`:
-    by a way that relays are to make up, where that is dearer than those that they have.
+    by a way that relays are to make up, where that is dearer than those that they have. `chunk_bytes`: of a
+    chunk at most, which is sent as a whole or not at all. `probes_usd`: the
+    most that a pre-test may still send (`probes_to_come`); `probing`: when it began and ended, infinite while it runs,
+    None before.
     """
 
     now: float
@@ -140,6 +152,9 @@ class Reading:
     zone_usd_per_gb: float = 0.0
     limit: float | None = None
     rest_usd_per_gb: float = 0.0
+    chunk_bytes: int = 0
+    probes_usd: float = 0.0
+    probing: tuple[float, float] | None = None
 
     @property
     def live(self) -> list[Node]:
@@ -156,6 +171,8 @@ class Reading:
         routes = [use for use in self.estimate.routes if any(use.has(stage) for stage in stages)]
         planned = any(use.has(stage) for use in routes for stage in PAIR_STAGES)
         pairs = 0 if planned else min(sum(node.stage == stage for node in self.live) for stage in PAIR_STAGES)
+        if self.probes_usd:  # of those that are tested the better half joins
+            pairs = min(pairs, self.estimate.chosen_pairs)
         return max(self.rate, most_rate(pairs, self.estimate.figures, self.limit, routes))
 
     @property
@@ -171,18 +188,32 @@ class Reading:
         """Of the direct path alone; the present rate where nobody knows."""
         return self.estimate.figures.direct.now if self.estimate else self.rate
 
+    @property
+    def probes_of_each(self) -> float:
+        """The most that a pre-test costs for each relay that is to be launched for it."""
+        return 0.0 if self.probes_usd else _probes_of_relay(self.estimate)
+
+    @property
+    def unseen_probes_usd(self) -> float:
+        """The most that probes have cost whose relays ended before there was a result."""
+        if self.probing is None:
+            return 0.0
+        since, until = self.probing
+        ended = [node.ended_at for node in self.nodes if node.is_untested and node.ready_at is not None]
+        return sum(at is not None and since < at <= until for at in ended) * _probes_of_relay(self.estimate)
+
     def spent(self) -> Dollars:
         """So far."""
         return self.after(0.0, 0.0)
 
     def until_next_look(self) -> Dollars:
         """If nothing is done now, and all is stopped at the next look."""
-        return self.after(LOOK_SECONDS, self.fleet_rate * LOOK_SECONDS * 1e6)
+        return self.after(LOOK_SECONDS, max(self.fleet_rate * LOOK_SECONDS * 1e6, self.chunk_bytes))
 
     def released_now(self) -> Dollars:
         """If the fleet is released now, and all is stopped at the next look."""
         most = self.fleet_rate * RELEASE_SECONDS + self.direct_rate * LOOK_SECONDS
-        return self.after(LOOK_SECONDS, most * 1e6, fleet_seconds=RELEASE_SECONDS)
+        return self.after(LOOK_SECONDS, max(most * 1e6, self.chunk_bytes), fleet_seconds=RELEASE_SECONDS)
 
     def released_next_time(self) -> Dollars:
         """If the fleet goes on until the next look, is released then, and the rest goes on the direct path."""
@@ -194,16 +225,20 @@ class Reading:
     def after(self, seconds: float, more_bytes: float, fleet_seconds: float | None = None) -> Dollars:
         """`seconds` from now, when up to `more_bytes` have left; relays that live end after `fleet_seconds`.
 
-        No more can leave than is left and, should all lanes break, what is in flight.
+        No more can leave than is left and, should all lanes break, what is in flight. The control plane goes on until a
+        look that is late: a lease reserves that, and a decision to go on has to leave the sender a chunk.
         """
         ends = self.now + (seconds if fleet_seconds is None else fleet_seconds)
         in_flight = self.fleet_rate * FLIGHT_SECONDS * 1e6 if self.left_bytes and seconds else 0.0
         sent = self.sent_bytes + min(more_bytes, self.left_bytes + in_flight)
-        moving = self.now + seconds - self.since if self.since is not None else 0.0
+        since = self.now if self.since is None else self.since
+        moving = self.now + (max(seconds, LATE_SECONDS) if seconds else 0.0) - since
         return Dollars(
             relays=relay_dollars(self.nodes, ends, self.estimate, self.market),
             # Nothing moves before there is an estimate.
-            egress=cost.egress(sent, self.leaving_usd_per_gb),
+            egress=cost.egress(sent, self.leaving_usd_per_gb)
+            + (self.probes_usd if seconds else 0.0)
+            + self.unseen_probes_usd,
             cross_zone=cost.egress(sent, self.zone_usd_per_gb),
             control_plane=control_dollars(self.chunks, self.nodes, max(moving, 0.0), self.estimate),
         )
@@ -224,33 +259,52 @@ def decide(reading: Reading, objective: Objective, *, is_profiling: bool = False
     return Decision.RELEASE_FLEET if reading.released_now().total <= most else Decision.STOP
 
 
-def affordable(reading: Reading, objective: Objective, wanted: int) -> int:
-    """How many of `wanted` more relays the budget bears until they can be released again."""
+def affordable(reading: Reading, objective: Objective, wanted: int, relay_hour_usd: float = 0.0) -> int:
+    """How many of `wanted` more relays the budget bears until they can be released again.
+
+    `relay_hour_usd`: what an hour of one costs, where that is more than the estimate counts on.
+    """
     most = objective.max_cost_usd
     if most is None or reading.estimate is None:
         return wanted
     kept = reading.until_next_look() if objective.on_budget == "stop" else reading.released_next_time()
     used = {stage for use in reading.estimate.routes for stage in use.stages()}
-    each = cost.relays(1, HELD_SECONDS, max(map(reading.estimate.hour_usd, used or PAIR_STAGES)))
+    each = cost.relays(1, HELD_SECONDS, max(relay_hour_usd, *map(reading.estimate.hour_usd, used or PAIR_STAGES)))
+    each += reading.probes_of_each
     return wanted if each == 0 else max(min(wanted, int((most - kept.total) / each)), 0)
+
+
+def probes_to_come(nodes: Iterable[Node], estimate: Estimate | None) -> float:
+    """The most dollars that a pre-test may still cost: nobody knows what its probes have sent until they are done."""
+    untested = any(node.is_untested and node.ended_at is None for node in nodes)
+    return _probes_usd(estimate) if untested else 0.0
+
+
+def _probes_usd(estimate: Estimate | None) -> float:
+    return (estimate.chosen.probes_usd_at_most or 0.0) if estimate and estimate.pre_test else 0.0
+
+
+def _probes_of_relay(estimate: Estimate | None) -> float:
+    if estimate is None:
+        return 0.0
+    row = estimate.chosen
+    return _probes_usd(estimate) / max(row.relays if row.routes else TESTED * row.relays, 1)
 
 
 def relay_dollars(nodes: Iterable[Node], now: float, estimate: Estimate | None, market: Market) -> float:
     """Each relay from its request to its end, 60 s at least, at the price that the estimate had for its type.
 
-    Another type or market, launched where the first had no capacity, counts by the embedded table, or as the first.
+    Another type or market, launched where the first had no capacity, counts as what it is (`relay_price`).
     """
-    total = 0.0
-    for node in nodes:
-        if node.existing:
-            continue
-        price = PriceBook().find_instance_hour(node.instance_type, node.region)
-        other = estimate is None or (node.instance_type, node.market) != (estimate.type_of(node.stage), market)
-        beside = PriceBook().beside_instance_hour(node.instance_type, node.region, public=True)
-        estimated_hour = estimate.hour_usd(node.stage) if estimate else 0.0
-        hour = price.usd + beside if price and other else estimated_hour
-        total += cost.relays(1, (node.ended_at or now) - node.requested_at, hour)
-    return total
+    return sum(
+        cost.relays(
+            1,
+            (node.ended_at or now) - node.requested_at,
+            hour_usd(node.instance_type, node.region, node.market, node.stage, estimate, market),
+        )
+        for node in nodes
+        if not node.existing
+    )
 
 
 def control_dollars(chunks: int, nodes: Iterable[Node], seconds: float, estimate: Estimate | None) -> float:

@@ -35,6 +35,11 @@ def relays(count: int, seconds: float, hour_usd: float, billing: Billing = Billi
     return count * billed_seconds(seconds, billing) * hour_usd / 3600 if count else 0.0
 
 
+def worth(seconds: float, usd_per_hour: float) -> float:
+    """Dollars that so much time is worth."""
+    return seconds / 3600 * usd_per_hour
+
+
 def egress(size_bytes: float, usd_per_gb: float) -> float:
     """C_seq = s · C_eg (Eq. 3.5)."""
     not_negative("size_bytes", size_bytes, "bytes")

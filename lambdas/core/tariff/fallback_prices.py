@@ -17,6 +17,8 @@ LARGE_HOUR = {
     "c6in": {"us-west-2": 0.1134, "eu-west-1": 0.1281},
 }
 LARGES = {"nano": 1 / 16, "micro": 1 / 8, "small": 1 / 4, "medium": 1 / 2, "large": 1, "xlarge": 2}
+# Of a size that has no number: no instance is larger than 48xlarge.
+LARGEST = 96.0
 # São Paulo, the dearest of the commercial regions, asks 1.62 times Oregon's price of a t3.
 ELSEWHERE = 1.62
 
@@ -31,6 +33,9 @@ PUBLIC_ADDRESS_HOUR = 0.005
 CROSS_ZONE_GB = 0.01
 # Data that a VPC's attachment hands to a transit gateway; what comes from a peered gateway is free.
 TRANSIT_GATEWAY_GB = 0.02
+# For comparison alone: DataSync's Basic mode, which file systems need, and S3 Standard, us-west-2.
+DATASYNC_GB = 0.0125
+BUCKET_GB_MONTH = 0.023
 
 # Control plane, us-west-2, per single unit: state transition, GB-second (x86-64), request, write and read unit, event.
 STATE_TRANSITION = 0.025 / 1e3
@@ -51,6 +56,13 @@ def instance_hour(instance_type: str, region: str) -> float | None:
     if prices is None or larges is None:
         return None
     return larges * prices.get(region, prices["us-west-2"] * ELSEWHERE)
+
+
+def dearest_hour(instance_type: str, region: str) -> float:
+    """Dollars per hour of a size in the dearest family of the table: a bound for other families, accelerators apart."""
+    size = instance_type.partition(".")[2].removeprefix("metal-")
+    larges = _larges(size if size.endswith("xlarge") else size.replace("xl", "xlarge")) or LARGEST
+    return larges * max(prices.get(region, prices["us-west-2"] * ELSEWHERE) for prices in LARGE_HOUR.values())
 
 
 def _larges(size: str) -> float | None:

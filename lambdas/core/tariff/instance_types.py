@@ -6,6 +6,17 @@ from typing import Literal
 from lambdas.core.architecture import Architecture
 
 MB_PER_GBIT = 125.0
+SIZES = (
+    "nano", "micro", "small", "medium", "large", "xlarge", "2xlarge", "3xlarge", "4xlarge",
+    "6xlarge", "8xlarge", "9xlarge", "12xlarge", "16xlarge", "18xlarge", "24xlarge", "32xlarge", "48xlarge",
+)  # fmt: skip
+"""That a family may have, the smallest first."""
+
+
+def larger_types(instance_type: str) -> list[str]:
+    """The same family's larger sizes, whether AWS has them or not; none of a size that is none of `SIZES`."""
+    family, _, size = instance_type.partition(".")
+    return [f"{family}.{larger}" for larger in SIZES[SIZES.index(size) + 1 :]] if size in SIZES else []
 
 
 @dataclass(frozen=True)

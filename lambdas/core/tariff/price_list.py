@@ -8,6 +8,17 @@ from pydantic import Field
 from lambdas.core.documents import Handover
 from lambdas.core.tariff.prices import PriceItem
 
+_WITHOUT = ("us-gov-", "cn-", "eusc-")
+
+
+def has_price_list(region: str) -> bool:
+    """Return whether credentials of this region may ask for prices in dollars.
+
+    AWS has the API in its commercial partition, and in China with prices in yuan. Credentials of one partition are
+    refused in every other one.
+    """
+    return not region.startswith(_WITHOUT)
+
 
 class PriceListError(Exception):
     """The answer has not exactly one price for the item; the message names the item and what was found."""

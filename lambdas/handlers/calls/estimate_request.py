@@ -13,6 +13,7 @@ from lambdas.core.errors import InvalidRequest
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.network_map import NetworkMap, Wanted
 from lambdas.core.transfer import AcceptedTransfer
+from lambdas.operations.estimate.advising import advice
 from lambdas.operations.estimate.estimation import estimate_for
 from lambdas.operations.estimate.mapping import network_map
 from lambdas.operations.intake.acceptance import accept
@@ -64,7 +65,8 @@ def _estimate(event: EstimateRequest, world: World) -> Estimate:
         transit=accepted.transit,
         apart=accepted.apart,
     )
-    return estimate_for(transfer, event.size_bytes, world, files=event.files)
+    estimated = estimate_for(transfer, event.size_bytes, world, files=event.files)
+    return estimated.model_copy(update={"alternatives": advice(transfer, estimated, world) or None})
 
 
 handler = user_call(EstimateRequest, estimate_request)

@@ -5,7 +5,7 @@ from typing import Any
 from lambdas.adapters.world import World
 from lambdas.core.documents import Document, TransferId
 from lambdas.core.errors import TransferRunning
-from lambdas.operations import named, reconciliation, teardown
+from lambdas.operations import named, sweeping, teardown
 from lambdas.runtime.handler import user_call
 
 
@@ -26,7 +26,7 @@ def teardown_request(event: TeardownRequest, world: World) -> dict[str, Any]:
             raise TransferRunning(f"'{event.transfer_id}' still runs; what has arrived stays if it is stopped: say so")
         world.executions.stop(arn, "TornDown", "taken down by a person")
         return {"transferId": event.transfer_id, "execution": "stopped", **teardown.tear_down(world, record)}
-    done = reconciliation.end(world, record, status)
+    done = sweeping.end(world, record, status)
     return {"transferId": event.transfer_id, "execution": status or "unknown", **done}
 
 

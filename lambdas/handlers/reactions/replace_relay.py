@@ -11,9 +11,8 @@ from lambdas.core.fleet.relay_node import Node
 from lambdas.operations.fleet.growth import decide_anew
 from lambdas.operations.fleet.replacement import Failing, replace
 from lambdas.operations.fleet.replanning import replan
-from lambdas.runtime.handler import BusEvent, event_rule
+from lambdas.runtime.handler import CONTROL, BusEvent, event_rule
 
-CONTROL = "cpt.control"
 SPOT_WARNING = "EC2 Spot Instance Interruption Warning"
 
 

@@ -13,6 +13,8 @@ def start_from_object(event: BusEvent, world: World) -> dict[str, Any]:
     """An event that comes twice starts once, since the execution's name is made from key and version."""
     created = ObjectCreated.from_document(event.detail)
     key, name = created.stored.key, created.execution_name
+    if created.is_folder:
+        return {"ignored": key}
     if created.request is not None:
         return start(world, created.origin, name, lambda: starts.filled(created.request, key)).to_document()
     if not starts.is_request(key):

@@ -1,13 +1,17 @@
-"""Apply Approval: the row that a person chose takes the place of the recommended one, if there is such a row."""
+"""Apply Approval: the row that a person chose takes the place of the recommended one, if there is such a row.
+
+People may take days. An estimate that is older than an hour is made again first.
+"""
 
 from typing import Any
 
 from lambdas.adapters.world import World
 from lambdas.core import transfer_life
 from lambdas.core.documents import Handover
-from lambdas.core.estimate.approval import Approval, take_row
+from lambdas.core.estimate.approval import STALE_SECONDS, Approval, as_approved, take_row
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.transfer import AcceptedTransfer
+from lambdas.operations.estimate.estimation import estimate_again
 from lambdas.runtime.handler import task_state
 
 
@@ -20,12 +24,27 @@ class ApplyInput(Handover):
 
 
 def apply_approval(event: ApplyInput, world: World) -> Estimate:
-    """The estimate that everything after reads, also in the transfer's record; raises InvalidApproval."""
+    """The estimate that everything after reads, also in the transfer's record.
+
+    Raises InvalidApproval; where it is made again also BudgetTooSmall, DeadlineUnreachable or NoSuitableType.
+    """
     _note_wait(world, event.transfer)
     pairs = Approval.read(event.answer).pairs
-    result = take_row(event.estimate, pairs, event.transfer.request)
+    age, request = _age(world, event.transfer), event.transfer.request
+    if age > STALE_SECONDS:
+        fresh = estimate_again(event.transfer, event.estimate, age, world)
+        result = as_approved(fresh, event.estimate, pairs, age, request)
+    else:
+        result = take_row(event.estimate, pairs, request)
     world.transfers.change(event.transfer, transfer_life.note(estimate=result))
     return result
+
+
+def _age(world: World, transfer: AcceptedTransfer) -> float:
+    """Seconds since the estimate was made."""
+    record = world.transfers.get(transfer.transfer_id)
+    times = record.stages.get("Estimate Transfer") if record else None
+    return world.clock.now() - times["leftAt"] if times and "leftAt" in times else 0.0
 
 
 def _note_wait(world: World, transfer: AcceptedTransfer) -> None:

@@ -24,8 +24,10 @@ def decide_relays(event: DecideInput, world: World) -> Estimate:
     record = running(world, transfer.transfer_id)
     if record is None:
         return estimated(world, transfer.transfer_id).estimate.model_copy(update={"on_the_way": None})
-    if seen is None:  # nothing flows, so nothing is to be learnt: the estimate decides
-        wanted = record.estimate.chosen_pairs > 0 and not joined
+    if seen is None:  # nothing flows, so nothing is to be learnt: the estimate decides, unless all has been sent
+        progress = world.agents.progress(transfer.shared, "sender")
+        is_all_sent = progress is not None and record.is_all_sent(progress.moved_bytes)
+        wanted = record.estimate.chosen_pairs > 0 and not joined and not is_all_sent
         return record.estimate if wanted else record.estimate.model_copy(update={"on_the_way": None})
     return deciding.decide_again(world, record, seen) if joined else deciding.decide_first(world, record, seen)
 

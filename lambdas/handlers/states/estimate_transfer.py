@@ -6,7 +6,8 @@ from lambdas.core.deletion import NO_EXTRAS, WouldDelete
 from lambdas.core.documents import Handover
 from lambdas.core.estimate.dry_run import dry_run
 from lambdas.core.estimate.estimate import Estimate
-from lambdas.core.transfer import AcceptedTransfer, Survey
+from lambdas.core.survey import Survey
+from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations.estimate.estimation import estimate_for
 from lambdas.operations.intake.extras import where as extras_where
 from lambdas.runtime.handler import task_state

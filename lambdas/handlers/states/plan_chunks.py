@@ -10,7 +10,8 @@ from lambdas.core.chunks import plan
 from lambdas.core.chunks.chunk import RANGE_SIZE, RANGES_PER_RUN
 from lambdas.core.documents import Handover
 from lambdas.core.estimate.estimate import Estimate
-from lambdas.core.transfer import AcceptedTransfer, PlanListing, Survey, TransferPlan
+from lambdas.core.survey import Survey
+from lambdas.core.transfer import AcceptedTransfer, PlanListing, TransferPlan
 from lambdas.operations.chunks.extending import publish
 from lambdas.operations.chunks.planning import taken_up, write_chunks
 from lambdas.operations.fleet.membership import begin

@@ -1,20 +1,33 @@
 """Resolve Paths: choose the address of each kind of hop, open it, and prove that it is reachable."""
 
+from functools import partial
+
 from lambdas.adapters.records import CommandResult
 from lambdas.adapters.world import World
 from lambdas.core import transfer_life
 from lambdas.core.documents import Handover
 from lambdas.core.ends import commands
-from lambdas.core.errors import LaunchRefused, PathUnreachable
+from lambdas.core.errors import AgentBusy, LaunchRefused, PathUnreachable
 from lambdas.core.transfer import AcceptedTransfer, EndMachine, ResolvedPaths
-from lambdas.operations.ends.commands import Order, answer, await_all, begin
+from lambdas.operations.ends.commands import (
+    Order,
+    Running,
+    answer,
+    await_all,
+    begin,
+    is_busy,
+    is_started,
+    send_again,
+)
 from lambdas.operations.fleet.launch import security_group
 from lambdas.runtime.handler import task_state
 
 # A first command also installs the daemon (some MB): one machine may begin most of a minute after the other. The
 # listener waits so long. The other probe does while it is refused: the machine is there then, its listener to come.
 LISTEN_SECONDS, CONNECT_SECONDS = 60.0, 15.0
-COMMAND_SECONDS = 180.0
+# Both probes, and whoever of them has to come again; the Lambda has 300.
+COMMAND_SECONDS = 240.0
+LISTENER, CALLER = 0, 1
 
 
 class ResolveInput(Handover):
@@ -24,7 +37,7 @@ class ResolveInput(Handover):
 
 
 def resolve_paths(event: ResolveInput, world: World) -> ResolvedPaths:
-    """Addresses of the hops; raises PathUnreachable."""
+    """Addresses of the hops; raises PathUnreachable, or AgentBusy where a machine's agent did not begin."""
     transfer = event.transfer
     public = transfer.between_regions and world.env.inter_region_path == "internet"
     source, destination = _address(transfer.source, public), _address(transfer.destination, public)
@@ -64,19 +77,44 @@ def _prove(world: World, transfer: AcceptedTransfer, source: str, destination: s
         Order.on(end, "probe", commands.probe(transfer.transfer_id, "listen", listen, LISTEN_SECONDS)),
         Order.on(transfer.source, "probe", commands.probe(transfer.transfer_id, "connect", target, CONNECT_SECONDS)),
     ]
-    running = begin(world, transfer.transfer_id, orders)
-    # Where one has failed the other one waits for nobody. Where both succeed the listener has let go of the port.
-    await_all(world, running, COMMAND_SECONDS, lambda: any(not one.succeeded for one in running.results.values()))
-    still = CommandResult(False, "InProgress", "", "it still waits")
-    listened, connected = (running.results.get(at, still) for at in range(2))
-    if connected.succeeded and answer(orders[1], connected).get("reachable", True):
-        return
+    running = begin(world, transfer, orders, COMMAND_SECONDS)
+    decisive = False
+    while True:
+        # Where one has failed the other one waits for nobody. Where both succeed the listener has let go of the port.
+        await_all(world, running, lambda: bool(_failed(running)))
+        if CALLER in running.results and CALLER not in _failed(running):
+            return
+        late = [at for at in running.waiting if not is_started(world, running, at)]
+        await_all(world, running, partial(_all_begun, world, running, late))
+        busy = [is_busy(orders[at], result) for at, result in running.results.items() if not result.started]
+        if busy:
+            raise AgentBusy("\n".join(busy))
+        if not late and (decisive or not running.waiting):
+            break
+        # What one probe found before the other machine's agent had begun with its own proves nothing: now it has.
+        decisive = True
+        for at in _failed(running):
+            send_again(world, running, at)
+    waits = CommandResult(False, "InProgress", "", "it still waits")
+    listened, connected = (running.results.get(at, waits) for at in (LISTENER, CALLER))
     raise PathUnreachable(
         f"{transfer.source.instance_id} ({source}) does not reach {end.instance_id} at {target}: check that group "
         f"'{world.env.deployment}-endpoint' is attached to both machines, the route tables and network ACLs of both "
         f"subnets, and host firewalls on TCP {transfer.receiver_port}. Source said: {connected.tail(300)}. "
         f"Destination said: {listened.tail(300)}"
     )
+
+
+def _failed(running: Running) -> list[int]:
+    """Return which of the probes have ended in vain."""
+    ended = [(at, running.orders[at], result) for at, result in running.results.items()]
+    return [
+        at for at, order, result in ended if not result.succeeded or not answer(order, result).get("reachable", True)
+    ]
+
+
+def _all_begun(world: World, running: Running, late: list[int]) -> bool:
+    return all(at in running.results or is_started(world, running, at) for at in late)
 
 
 handler = task_state("Resolve Paths", ResolveInput, resolve_paths)

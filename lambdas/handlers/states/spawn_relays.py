@@ -1,6 +1,7 @@
 """Spawn Relays: p relays at each stage, or as many as were asked for there; 2p when they will be pre-tested.
 
-Fewer where no more are to be had. Machines of the user come first.
+Fewer where no more are to be had. Machines of the user come first. Where many launch at once, the execution waits for
+its turn outside of the function, and comes again.
 """
 
 from typing import Any
@@ -10,12 +11,14 @@ from lambdas.core.documents import Handover
 from lambdas.core.errors import CptError
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.fleet import pairing
+from lambdas.core.fleet.launch_queue import LaunchQueue
 from lambdas.core.fleet.topology import routes_of
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_record import Spawned
 from lambdas.operations.fence import running
 from lambdas.operations.fleet.growth import launch_pairs
 from lambdas.operations.fleet.spawned import note_spawned
+from lambdas.operations.fleet.turns import TurnLaterError
 from lambdas.runtime.handler import task_state
 from lambdas.runtime.idempotency import once_in_execution
 
@@ -25,6 +28,7 @@ class SpawnInput(Handover):
 
     transfer: AcceptedTransfer
     estimate: Estimate
+    queue: LaunchQueue | None = None
 
 
 def spawn_relays(event: SpawnInput, world: World) -> dict[str, Any]:
@@ -44,7 +48,7 @@ def spawn_relays(event: SpawnInput, world: World) -> dict[str, Any]:
         return {**answer, "spawned": 0, "preTest": False, "notes": []}
     taken = decision.last_slot if decision else 0
     try:
-        launched = launch_pairs(world, record, estimate, taken, wanted)
+        launched = launch_pairs(world, record, estimate, taken, wanted, event.queue or LaunchQueue())
     except CptError as error:  # the report is to say why there are none
         note_spawned(world, record, Spawned(wanted=wanted, launched=0, notes=[f"{type(error).__name__}: {error}"]))
         raise
@@ -58,4 +62,18 @@ def _round(event: SpawnInput, world: World) -> int:
     return len(record.decisions) if record else 0
 
 
-handler = task_state("Spawn Relays", SpawnInput, once_in_execution("spawn-relays", spawn_relays, _round))
+_once = once_in_execution("spawn-relays", spawn_relays, _round)
+
+
+def spawn_in_turn(event: SpawnInput, world: World) -> dict[str, Any]:
+    """The answer of `spawn_relays`, or how long to wait and what to come again with."""
+    try:
+        return _once(event, world)
+    except TurnLaterError as later:
+        seconds = max(later.queue.due.values()) - world.clock.now()
+        again = {"estimate": event.estimate.to_document(), "queue": later.queue.to_document()}
+        # What is left of the last second passes in the function.
+        return {"waitSeconds": max(int(seconds), 1), "again": again}
+
+
+handler = task_state("Spawn Relays", SpawnInput, spawn_in_turn)

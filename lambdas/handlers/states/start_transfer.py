@@ -8,10 +8,10 @@ from typing import Any
 from lambdas.adapters.world import World
 from lambdas.core import transfer_life
 from lambdas.core.documents import Handover
-from lambdas.core.errors import EndNotStarted
+from lambdas.core.errors import AgentBusy, CptError, EndNotStarted
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_record import Outcome, Planned
-from lambdas.operations.ends import end_daemons
+from lambdas.operations.ends import end_daemons, watching
 from lambdas.operations.fence import serving
 from lambdas.operations.spending import metering
 from lambdas.operations.token import release
@@ -29,7 +29,7 @@ class StartInput(Handover):
 def start_transfer(event: StartInput, world: World) -> dict[str, Any]:
     """Store the token, then look whether the transfer is over already (no lost wake-up), then start both ends.
 
-    Raises TransferFenced or EndNotStarted.
+    Raises TransferFenced, EndNotStarted or AgentBusy.
     """
     transfer_id = event.transfer.transfer_id
     # Before the token is stored, too: a late attempt's must not take the place of a later execution's.
@@ -57,12 +57,21 @@ def _start(world: World, transfer: AcceptedTransfer, token: str) -> int:
 
 
 def _start_ends(world: World, transfer: AcceptedTransfer, start: int) -> None:
-    if trouble := end_daemons.start(world, transfer, end_daemons.sides(transfer), start):
-        error = EndNotStarted("\n".join(trouble))
-        # Relays would wait for a sender until their time is up, and cost money.
-        outcome = Outcome(error=EndNotStarted.__name__, cause=str(error))
-        world.transfers.change(transfer, transfer_life.finish(outcome))
-        raise error
+    try:
+        trouble = end_daemons.start(world, transfer, watching.sides(transfer), start)
+    except AgentBusy as error:
+        _finish(world, transfer, error)
+        raise
+    if trouble:
+        failure = EndNotStarted("\n".join(trouble))
+        _finish(world, transfer, failure)
+        raise failure
+
+
+def _finish(world: World, transfer: AcceptedTransfer, error: CptError) -> None:
+    """End the transfer: relays would wait for a sender until their time is up, and cost money."""
+    outcome = Outcome(error=type(error).__name__, cause=str(error))
+    world.transfers.change(transfer, transfer_life.finish(outcome))
 
 
 def _once(event: StartInput, world: World) -> dict[str, Any]:

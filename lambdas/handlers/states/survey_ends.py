@@ -8,7 +8,8 @@ Finish Survey.
 from lambdas.adapters.world import World
 from lambdas.core.chunks.listing import OpenSurvey
 from lambdas.core.documents import Handover
-from lambdas.core.transfer import AcceptedTransfer, Survey
+from lambdas.core.survey import Survey
+from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations.intake.surveying import look_at_ends
 from lambdas.runtime.handler import task_state
 
@@ -20,7 +21,10 @@ class SurveyInput(Handover):
 
 
 def survey_ends(event: SurveyInput, world: World) -> Survey | OpenSurvey:
-    """The surveys; raises SurveyProblem, DestinationTooSmall, DaemonVersionSkew, DeletionRefused or CommandFailed."""
+    """The surveys.
+
+    Raises SurveyProblem, EmptySource, DestinationTooSmall, DaemonVersionSkew, DeletionRefused or CommandFailed.
+    """
     return look_at_ends(event.transfer, world)
 
 

@@ -5,9 +5,11 @@ from re import sub
 from typing import Any
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
+from lambdas.core import labels, transfer_life
 from lambdas.core.documents import Handover
+from lambdas.core.errors import InvalidRequest
 from lambdas.core.intake.destination_lock import Busy, refusal
+from lambdas.core.intake.starts import name_to_start_again
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations.intake.acceptance import accept
 from lambdas.operations.intake.resume import take_name
@@ -28,7 +30,10 @@ def validate_request(event: ValidateInput, world: World) -> AcceptedTransfer:
 
     Raises InvalidRequest, NoSuchTransfer, TransferRunning, TransferEnding, DestinationBusy or DestinationTaken.
     """
-    accepted = accept(event.request, world)
+    try:
+        accepted = accept(event.request, world)
+    except InvalidRequest as error:
+        raise InvalidRequest(error.problems, name_to_start_again(event.execution_name)) from None
     request = accepted.request
     transfer_id = request.name or sub(r"[^A-Za-z0-9_-]", "-", event.execution_name)[:80].lstrip("-_")
     transfer = AcceptedTransfer(
@@ -50,7 +55,8 @@ def validate_request(event: ValidateInput, world: World) -> AcceptedTransfer:
         raise refusal(transfer, held)
     world.transfers.change(transfer, transfer_life.note(receiver_port=held.port))
     transfer = transfer.model_copy(update={"receiver_port": held.port})
-    world.events.put("Transfer Started", {"transferId": transfer_id, "executionArn": event.execution_arn})
+    told = labels.of_event(request.label, request.tags)
+    world.events.put("Transfer Started", {"transferId": transfer_id, "executionArn": event.execution_arn, **told})
     world.metrics.put({"TransfersStarted": 1})
     return transfer
 

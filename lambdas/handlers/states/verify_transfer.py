@@ -11,7 +11,7 @@ from lambdas.core.chunks.progress import Side
 from lambdas.core.documents import Handover
 from lambdas.core.errors import FilesSkipped, VerificationFailed
 from lambdas.core.transfer import AcceptedTransfer, TransferPlan
-from lambdas.operations.chunks import file_list, skipped
+from lambdas.operations.chunks import entry_list, file_list, skipped
 from lambdas.runtime.handler import task_state
 
 # The receiver checkpoints in batches; its last one may come just after the sender has announced the end.
@@ -46,6 +46,7 @@ def verify_transfer(event: VerifyInput, world: World) -> dict[str, Any]:
         but = f" and {without} of them were left out" if without else ""
         raise VerificationFailed(f"{found.equal} entries have digests at both ends, the plan has {entries}{but}")
     file_list.write(world, transfer, plan, digests)
+    entry_list.write(world, transfer, plan, digests, world.transfers.get(transfer.transfer_id))
     if left_out is None:
         return {"verified": True, "files": plan.files}
     if transfer.request.on_problem == "fail":

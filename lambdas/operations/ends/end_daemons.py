@@ -3,102 +3,120 @@
 from collections.abc import Sequence
 from typing import Any
 
-from lambdas.adapters.records import CommandResult, ControlToken
+from botocore.exceptions import BotoCoreError, ClientError
+
+from lambdas.adapters.records import CommandResult
 from lambdas.adapters.world import World
 from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import Side
-from lambdas.core.ends import commands, liveness
+from lambdas.core.ends import commands
 from lambdas.core.ends.commands import Share
 from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.ends.liveness import MOST_RESTARTS, Ends
-from lambdas.core.errors import EndGone, EndSilent, FileSystemHangs, MissingPermission, Throttled
+from lambdas.core.errors import AgentBusy, EndGone, EndSilent, FileSystemHangs, MissingPermission, Throttled
 from lambdas.core.fleet.relay_node import ENDED_INSTANCE_STATES
 from lambdas.core.transfer import AcceptedTransfer, EndMachine
 from lambdas.core.transfer_record import Outcome, Planned, TransferRecord
 from lambdas.operations import token
-from lambdas.operations.ends.commands import Order, run_all
-from lambdas.operations.fleet.remaining import ends_mb_s
+from lambdas.operations.ends import watching
+from lambdas.operations.ends.commands import Order, is_busy, run_all
 from lambdas.operations.spending import metering
 
 # The documents' own limit is 90 s: fetching the daemon, then 20 s for it to be ready.
 COMMAND_SECONDS = 100.0
-
-
-def sides(transfer: AcceptedTransfer) -> tuple[Side, ...]:
-    """The ends that run: where nothing is moved but measured, the sender alone."""
-    return ("sender",) if transfer.request.is_profiling else ("receiver", "sender")
+# The watch writes once a minute.
+WRITES = 4
 
 
 def start(world: World, transfer: AcceptedTransfer, which: Sequence[Side], number: int) -> list[str]:
-    """Start ends, by this number; one of an earlier start is stopped. What did not work, a line each."""
+    """Start ends, by this number; one of an earlier start is stopped. What did not work, a line each.
+
+    Raises AgentBusy where a machine's agent has not even begun.
+    """
+    if "sender" in which:
+        metering.grant(world, transfer, number)
     orders = [_order(world, transfer, side, first_epoch(number)) for side in which]
-    results = run_all(world, transfer.transfer_id, orders, COMMAND_SECONDS)
+    results = run_all(world, transfer, orders, COMMAND_SECONDS)
+    pairs = zip(orders, results, strict=True)
+    if busy := [is_busy(order, result) for order, result in pairs if not result.started]:
+        raise AgentBusy("\n".join(busy))
     return [_trouble(order, result) for order, result in zip(orders, results, strict=True) if not result.succeeded]
 
 
-def look_at(world: World, record: Planned, held: ControlToken) -> dict[str, Any]:
-    """A heartbeat where all ends advance; an end that is silent is started again, and given up after some times."""
+def see_to_silent(world: World, record: Planned, side: Side, start: int) -> dict[str, Any]:
+    """Run a silent end as `start`, which the watch has noted; or give it up, where that did not help often enough.
+
+    Whoever tells of it may be late: an end that has spoken since is left alone.
+    """
     transfer, now = record.transfer, world.clock.now()
-    reports = {side: world.agents.progress(transfer.shared, side) for side in sides(transfer)}
-    before = _known(record, held, now)
-    ends = before.seen(reports, now)
-    silent = ends.silent(now, liveness.still_seconds(record.plan, ends_mb_s(record)))
-    end = ends.of(silent) if silent else None
-    if silent and (gone := _gone(world, transfer, silent)):
-        return {"gaveUp": silent, "released": token.finish(world, transfer, gone)}
-    if silent and end and end.restarts >= MOST_RESTARTS:
-        return {"gaveUp": silent, "released": _give_up(world, record, silent, ends)}
-    if silent:
-        counted = world.transfers.change(transfer, transfer_life.COUNT_ATTEMPT)
-        ends = ends.restarted(silent, counted.attempt, now) if counted else ends
-    advance = ends.advance
-    if not world.transfers.change(transfer, transfer_life.note(ends=ends.beaten() if advance else ends)):
-        return {"heartbeat": False}  # another look is at work
-    if silent:
-        _restart(world, record, silent, ends)
-        return {"restarted": silent, "heartbeat": world.executions.heartbeat(held.token)}
-    return {"heartbeat": advance and world.executions.heartbeat(held.token)}
-
-
-def fail_without(world: World, record: TransferRecord, instance_id: str) -> bool:
-    """End a transfer whose end's machine is this one, if EC2 says that it carries no more; whether it was."""
-    transfer = record.transfer
     held = world.tokens.get(transfer.transfer_id)
-    if held is None or record.fenced or record.outcome is not None:
+    ends = watching.seen(world, record, held, now) if held else None
+    end = ends.of(side) if ends else None
+    if ends is None or end is None or end.start != start:
+        return {"ignored": f"start {start} of the {side} is not the present one"}
+    if world.executions.status(transfer.execution_arn) != "RUNNING":
+        return {"ignored": "its execution is over"}
+    # The last start has been noted, and nothing came of it.
+    given_up = watching.is_given_up(ends, side) and watching.silent(record, ends, now) == side
+    if not given_up and end.reported_at is not None:
+        return {"ignored": f"the {side} has spoken since"}
+    if gone := _gone(world, transfer, side):
+        return {"gaveUp": side, "released": token.finish(world, transfer, gone)}
+    if given_up:
+        return {"gaveUp": side, "released": _give_up(world, record, side, ends)}
+    _restart(world, record, side, end.start)
+    return {"restarted": side}
+
+
+def fail_without(world: World, transfer_id: str, instance_id: str) -> bool:
+    """End a transfer whose end's machine is this one, if EC2 says that it carries no more; whether it was."""
+    record = world.transfers.get(transfer_id)
+    if record is None or record.closed or record.fenced or record.outcome is not None:
         return False
-    mine = [side for side in sides(transfer) if _machine(transfer, side).instance_id == instance_id]
+    transfer = record.transfer
+    mine = [side for side in watching.sides(transfer) if _machine(transfer, side).instance_id == instance_id]
+    if not mine or world.tokens.get(transfer_id) is None:
+        return False
     return any(token.finish(world, transfer, gone) for side in mine if (gone := _gone(world, transfer, side)))
 
 
-def _known(record: TransferRecord, held: ControlToken, now: float) -> Ends:
-    """Return what earlier looks saw; a task that was started anew has new ends."""
-    if record.ends is not None and record.ends.task == held.start:
-        return record.ends
-    version = record.ends.version if record.ends else 0
-    return Ends.begun(held.start, now, receives=not record.transfer.request.is_profiling, version=version)
-
-
 def _gone(world: World, transfer: AcceptedTransfer, side: Side) -> Outcome | None:
-    """That the machine of a silent end carries no more, so that no start could help."""
+    """That the machine of a silent end carries no more, so that no start could help.
+
+    Where EC2 does not answer nobody knows that: then a start is tried, which does not need EC2.
+    """
     machine = _machine(transfer, side)
-    shown = world.compute(machine.region).describe([machine.instance_id])
+    try:
+        shown = world.compute(machine.region).describe([machine.instance_id])
+    except (ClientError, BotoCoreError):
+        return None
     if not shown or shown[0].state not in ENDED_INSTANCE_STATES:
         return None
     cause = f"the machine of the {side}, {machine.instance_id} ({machine.region}), is {shown[0].state}"
     return Outcome(error=EndGone.__name__, cause=cause)
 
 
-def _restart(world: World, record: TransferRecord, side: Side, ends: Ends) -> None:
-    end = ends.of(side)
-    assert end is not None  # noqa: S101  it was just restarted
+def _restart(world: World, record: TransferRecord, side: Side, number: int) -> None:
     if side == "sender":
         metering.look(world, record)  # the new sender's report takes the place of the old one's
     try:
-        trouble = start(world, record.transfer, [side], end.start)
-    except (Throttled, MissingPermission) as error:
+        trouble = start(world, record.transfer, [side], number)
+    except (AgentBusy, Throttled, MissingPermission) as error:
         trouble = [str(error)]
     if trouble:
-        world.transfers.change(record.transfer, transfer_life.note(ends=ends.troubled(side, trouble[0][-1000:])))
+        _note_trouble(world, record.transfer, side, number, trouble[0][-1000:])
+
+
+def _note_trouble(world: World, transfer: AcceptedTransfer, side: Side, number: int, trouble: str) -> None:
+    """The watch may have written while the start was tried: what stands there now is amended."""
+    for _ in range(WRITES):
+        record = world.transfers.get(transfer.transfer_id)
+        ends = record.ends if record else None
+        end = ends.of(side) if ends else None
+        if ends is None or end is None or end.start != number:
+            return
+        if world.transfers.change(transfer, transfer_life.note(ends=ends.troubled(side, trouble))):
+            return
 
 
 def _give_up(world: World, record: TransferRecord, side: Side, ends: Ends) -> bool:

@@ -13,6 +13,7 @@ from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.figures import EndFigures
 from lambdas.core.estimate.first_contact import RelayDecision, Sight, Verdict
 from lambdas.core.estimate.type_choice import Offer
+from lambdas.core.fleet.relay_counts import RelayCounts
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.request import Objective
 from lambdas.core.transfer_record import Estimated
@@ -28,12 +29,15 @@ def look(world: World, transfer_id: str, shared: str, since: float | None) -> Si
     """Follow the sender's reports until they decide, `LOOK_SECONDS` of data at most; None where the transfer is over
     first, or sends nothing.
 
-    `since`: what was reported of before (Unix seconds) tells nothing.
+    `since`: what was reported of before (Unix seconds) tells nothing. Nor does what lanes report once all has been
+    sent: they wait for their last acknowledgements.
     """
     sights: list[Sight] = []
     began, first = world.clock.monotonic(), None
-    while running(world, transfer_id):
+    while record := running(world, transfer_id):
         progress = world.agents.progress(shared, "sender")
+        if progress and record.is_all_sent(progress.moved_bytes):
+            return None
         seen = first_contact.sight(progress, since) if progress else None
         if seen and (not sights or seen.at > sights[-1].at):
             sights.append(seen)
@@ -87,8 +91,8 @@ def decide_again(world: World, record: Estimated, seen: Sight) -> Estimate:
     more, why = _more(world, record, seen, verdict)
     reason = f"{sums} ({was}); {why}"
     decision = _decision(world, record, seen, seen.pairs + more, reason, estimate.instance_type)
-    chosen = min(seen.pairs + more, estimate.rows[-1].pairs)
-    known = _known(estimate, seen, verdict, chosen)
+    chosen = seen.pairs + more
+    known = _known(estimate.having(chosen, RelayCounts.of(record.transfer)), seen, verdict, chosen)
     return _keep(
         world, record, known if more == 0 else known.model_copy(update={"on_the_way": estimate.on_the_way}), decision
     )
@@ -100,7 +104,9 @@ def _more(world: World, record: Estimated, seen: Sight, verdict: Verdict) -> tup
         return 0, "the end machines are full"
     if len([one for one in record.decisions if one.pairs > one.served]) >= first_contact.MOST_LAUNCHES:
         return 0, f"{first_contact.MOST_LAUNCHES} launches are the most"
-    most = min(world.env.max_pairs, record.estimate.rows[-1].pairs)
+    # Rows end where the ends were expected to be full; what was seen since may need more.
+    is_free = record.transfer.request.relays.wanted == "auto"
+    most = world.env.max_pairs if is_free else min(world.env.max_pairs, record.estimate.rows[-1].pairs)
     if seen.pairs >= most:
         return 0, f"{most} pairs are the most"
     progress = world.agents.progress(record.transfer.shared, "sender")
@@ -199,6 +205,7 @@ def _last_slot(nodes: Sequence[Node]) -> int:
 
 def _keep(world: World, record: Estimated, estimate: Estimate, decision: RelayDecision) -> Estimate:
     """Both in one change; then people hear of it."""
+    estimate = estimate.after(record.estimate if record.decisions or decision.served else None)
     taken = [one.to_document() for one in (*record.decisions, decision)]
     if world.transfers.change(record.transfer, transfer_life.note(estimate=estimate, decisions=taken)):
         world.events.put("Relays Decided", {"transferId": record.transfer.transfer_id, **decision.news()})

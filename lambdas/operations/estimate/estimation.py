@@ -1,6 +1,6 @@
 """The estimate of an accepted transfer: figures gathered from what is known, offers of relay types, rows computed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import inf
 from typing import Literal
 
@@ -9,6 +9,7 @@ from lambdas.core.bandwidth import MBIT_PER_MB, Timetable, spans
 from lambdas.core.estimate import end_limits, offers
 from lambdas.core.estimate.estimate import Estimate, estimate
 from lambdas.core.estimate.figures import EndFigures, Figure, TimedLimit
+from lambdas.core.estimate.fitting import fitted
 from lambdas.core.estimate.lent import lent_pairs
 from lambdas.core.estimate.link_measuring import estimate_of_links
 from lambdas.core.estimate.mixed_offers import mixed_offers
@@ -24,9 +25,13 @@ from lambdas.core.fleet.relay_counts import PAIRS, RelayCounts
 from lambdas.core.fleet.stations import stations_of
 from lambdas.core.request import Objective
 from lambdas.core.spending import cross_zone
-from lambdas.core.tariff.prices import PriceBook, needed
-from lambdas.core.transfer import AcceptedTransfer, Survey
-from lambdas.operations.estimate.quotes import RegionMarket, TransferMarket, market_of
+from lambdas.core.survey import Survey
+from lambdas.core.tariff.prices import PriceBook
+from lambdas.core.tariff.relay_prices import relay_prices
+from lambdas.core.transfer import AcceptedTransfer
+from lambdas.operations.estimate import notes
+from lambdas.operations.estimate.other_paths import other_paths
+from lambdas.operations.estimate.quotes import RegionMarket, market_of
 from lambdas.operations.estimate.routing import ways_for, ways_of
 
 Adjustment = Callable[[EndFigures, list[Offer]], tuple[EndFigures, list[Offer]]]
@@ -41,12 +46,15 @@ def estimate_for(
     *,
     is_moving: bool = False,
     files: int | None = None,
+    waited_seconds: float | None = None,
+    also: Iterable[int] = (),
 ) -> Estimate:
     """Estimate of `size_bytes` between the ends of `transfer`, or of measuring them; writes nothing.
 
     `survey`: where the ends were looked at; `adjusted`: puts in what the transfer itself has shown; `is_moving`: its
-    data is under way, and `size_bytes` is what is left; `files`: their number, where nothing was looked at. Raises
-    BudgetTooSmall, DeadlineUnreachable or NoSuitableType.
+    data is under way, and `size_bytes` is what is left; `files`: their number, where nothing was looked at;
+    `waited_seconds`: those for which a survey that is over has waited for a person; `also`: numbers of pairs that have
+    a row. Raises BudgetTooSmall, DeadlineUnreachable or NoSuitableType.
     """
     request, wish = transfer.request, transfer.request.bandwidth_limit_mbps
     by_side = [request.relays.types_of(stage, world.env.instance_types) for stage in (0, 1)]
@@ -69,7 +77,13 @@ def estimate_for(
     )
     figures = _with_machines(
         offers.end_figures(
-            terms, (ends[0], ends[1]), machines, profiles, types, wish if isinstance(wish, int) else None
+            terms,
+            (ends[0], ends[1]),
+            machines,
+            profiles,
+            types,
+            wish if isinstance(wish, int) else None,
+            [] if machines and machines.known("direct") else other_paths(transfer, types, world),
         ),
         (terms.source.facts.get(ends[0]), terms.destination.facts.get(ends[1])),
         survey,
@@ -91,10 +105,14 @@ def estimate_for(
             "entries": listed.files + listed.directories + listed.symlinks if listed else files,
         }
     )
-    elapsed = terms.now - transfer.execution_started_at if survey or is_moving else None
+    is_begun = bool(survey or is_moving or waited_seconds is not None)
+    # Time in which a person approves does not count.
+    elapsed = terms.now - transfer.execution_started_at - (waited_seconds or 0.0) if is_begun else None
     unequal = terms.between_regions and request.relays.pairs == "auto" and not request.is_profiling
     offered = (
-        _offers(terms, by_side, profiles, unequal=unequal) if request.relays.by_side else _alike(terms, types, profiles)
+        _offers(terms, by_side, profiles, figures, unequal=unequal)
+        if request.relays.by_side
+        else [offers.offer(terms, kind, profiles[kind], beside=figures) for kind in types]
     )
     figures, offered = adjusted(figures, offered)
     found = estimate(
@@ -105,27 +123,52 @@ def estimate_for(
         pre_test=True if request.is_profiling else request.testing,
         objective=Objective() if request.is_profiling else request.objective,
         most_pairs=world.env.max_pairs,
-        # Both hops of a path are measured one after the other.
-        pre_test_seconds=world.pair_test_seconds(request),
-        notes=_notes(transfer, types, market, terms.now),
+        pre_test_seconds=world.pre_test_seconds(request),
+        notes=notes.of_prices(transfer, types, market, terms.now),
         relay_counts=PAIRS if request.is_profiling else RelayCounts.of(transfer),
         whole=whole_time(world.profiles.get(TRANSFERS, transfer.region_pair), elapsed),
         ways=lambda offer: None if request.is_profiling else ways_for(transfer, offer, figures, market, world),
+        also=also,
     )
-    notes = [*found.notes, *_notes_on_relays(found, transfer, market)]
+    told = [*found.notes, *notes.of_relays(found, transfer, market)]
     reason = found.reason if size_bytes or request.is_profiling else "there is nothing to send"
     if transfer.apart and size_bytes:
         reason += (
             f"; {joined.in_words(transfer.apart, world.env.inter_region_path)}, so no route of relays crosses there"
         )
     packing = _packing(found, survey)
-    notes += [packing.words] if packing else []
-    found = found.model_copy(update={"notes": notes, "reason": reason, "packing": packing})
+    told += [packing.words] if packing else []
+    # Relays of third regions have the types of the source's side.
+    sides = [
+        ([transfer.source.region, *(one.region for one in transfer.transit)], by_side[0]),
+        ([transfer.destination.region], by_side[1]),
+    ]
+    prices = {
+        (price.instance_type, price.region): price
+        for regions, kinds in sides
+        for price in relay_prices(market.prices, kinds, regions, market.market, public=terms.internet)
+    }
+    found = found.model_copy(
+        update={"notes": told, "reason": reason, "packing": packing, "relay_prices": list(prices.values()) or None}
+    )
     if request.is_profiling:
         found = _of_measuring(found, transfer, world)
-    if market.market == request.relays.market:
-        return found
-    return found.model_copy(update={"reason": f"{found.reason}; relays are on demand: {NO_SPOT_ROLE}"})
+    if market.market != request.relays.market:
+        found = found.model_copy(update={"reason": f"{found.reason}; relays are on demand: {NO_SPOT_ROLE}"})
+    return fitted(found)
+
+
+def estimate_again(transfer: AcceptedTransfer, before: Estimate, waited_seconds: float, world: World) -> Estimate:
+    """The estimate of a transfer that has waited for a person: what the survey saw of its ends still holds."""
+
+    def surveyed(ends: EndFigures, found: list[Offer]) -> tuple[EndFigures, list[Offer]]:
+        seen = {name: one for name, one in before.figures.of_ends.items() if name not in ends.of_ends}
+        return ends.model_copy(update={**seen, "entries": before.figures.entries}), found
+
+    # The row that the person chose may be one that is of no use by now: it is judged as any other.
+    also = [row.pairs for row in before.rows]
+    found = estimate_for(transfer, before.bytes, world, adjusted=surveyed, waited_seconds=waited_seconds, also=also)
+    return found.model_copy(update={"packing": before.packing})
 
 
 def _of_measuring(found: Estimate, transfer: AcceptedTransfer, world: World) -> Estimate:
@@ -146,15 +189,17 @@ def gateway(transfer: AcceptedTransfer) -> Figure | None:
     return Figure(value=price.usd, origin="assumed", note="per GB through a transit gateway: embedded table")
 
 
-def _alike(terms: offers.Terms, types: list[str], profiles: Mapping[str, Profile | None]) -> list[Offer]:
-    return [offers.offer(terms, kind, profiles[kind]) for kind in types]
-
-
 def _offers(
-    terms: offers.Terms, by_side: list[list[str]], profiles: Mapping[str, Profile | None], *, unequal: bool
+    terms: offers.Terms,
+    by_side: list[list[str]],
+    profiles: Mapping[str, Profile | None],
+    ends: EndFigures,
+    *,
+    unequal: bool,
 ) -> list[Offer]:
     source, destination = (
-        [offers.offer(terms, kind, profiles[kind], [stage]) for kind in kinds] for stage, kinds in enumerate(by_side)
+        [offers.offer(terms, kind, profiles[kind], [stage], ends) for kind in kinds]
+        for stage, kinds in enumerate(by_side)
     )
     return mixed_offers(source, destination, unequal=unequal)
 
@@ -187,22 +232,6 @@ def _requested(transfer: AcceptedTransfer, size_bytes: int) -> int | Literal["au
     return transfer.request.relays.wanted if size_bytes else 0
 
 
-def _notes_on_relays(found: Estimate, transfer: AcceptedTransfer, market: TransferMarket) -> list[str]:
-    """What relays may cost beyond what the rows count on."""
-    if not found.chosen_pairs:
-        return []
-    notes = [cross_zone.note(transfer, found.bytes)]
-    if market.market == "spot":
-        regions = (transfer.source.region, transfer.destination.region)
-        types = [found.type_of(stage) for stage, _ in enumerate(regions)]
-        hours = [market.prices.instance_hour(*place).usd for place in zip(types, regions, strict=True)]
-        notes.append(
-            f"where there is no spot capacity, {' and '.join(dict.fromkeys(types))} relays are on demand, at "
-            f"${hours[0]:.4g} and ${hours[1]:.4g} an hour"
-        )
-    return notes
-
-
 def _timed(wish: int | Timetable | None, now: float) -> list[TimedLimit]:
     """The limits of a timetable; a number holds the ends and the direct path down all the time."""
     return [
@@ -215,17 +244,3 @@ def _timed(wish: int | Timetable | None, now: float) -> list[TimedLimit]:
 def _side(region: str, zone: str, market: RegionMarket, world: World) -> Side:
     deployed = frozenset(world.env.daemon_assets.get(region, {}))
     return Side(region, zone, market.facts, market.free_vcpus, deployed)
-
-
-def _notes(transfer: AcceptedTransfer, types: list[str], market: TransferMarket, now: float) -> list[str]:
-    """What a reader should know about where prices and limits come from."""
-    items = needed(types, transfer.source.region, transfer.destination.region)
-    fallback = market.prices.from_fallback(items)
-    ages = [price.age_days(now) for item in items if (price := market.prices.found.get(item))]
-    notes = [f"prices are AWS's, {max(ages):.1f} days old at most"] if ages else []
-    if fallback:
-        notes.append(f"prices of the embedded table: {', '.join(map(str, fallback))}")
-    for end, side in ((transfer.source, market.source), (transfer.destination, market.destination)):
-        if side.free_vcpus is None:
-            notes.append(f"{end.region}: the quota of vCPUs is not known")
-    return notes

@@ -8,6 +8,7 @@ from lambdas.core.estimate import first_contact
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.fleet import pairing
+from lambdas.core.fleet.launch_queue import LaunchQueue
 from lambdas.core.fleet.relay_counts import RelayCounts
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS
 from lambdas.core.fleet.topology import route_of, routes_of, side_of
@@ -25,11 +26,16 @@ from lambdas.operations.spending import metering
 REST_SECONDS = 120.0
 
 
-def launch_pairs(world: World, record: Estimated, estimate: Estimate, taken: int, wanted: int) -> Launched:
-    """`wanted` pairs in the slots after those that are `taken`; raises NoCapacity where the budget bears none."""
+def launch_pairs(
+    world: World, record: Estimated, estimate: Estimate, taken: int, wanted: int, queue: LaunchQueue | None = None
+) -> Launched:
+    """`wanted` pairs in the slots after those that are `taken`; raises NoCapacity where the budget bears none.
+
+    `queue`: see `launch_relays`.
+    """
     request = record.transfer.request
     if estimate.routes:
-        return _launch_routes(world, record, estimate)
+        return _launch_routes(world, record, estimate, queue)
     relay_counts = RelayCounts.of(record.transfer)
     there, all_in_all = relay_counts.launched(taken), taken + wanted
     affordable = metering.affordable(world, record, relay_counts.launched(all_in_all) - there)
@@ -41,14 +47,14 @@ def launch_pairs(world: World, record: Estimated, estimate: Estimate, taken: int
     types = {at: [estimate.type_of(at), *request.relays.types_of(at, world.env.instance_types)] for at in (0, 1)}
     slots = relay_counts.to_launch(taken + bearable)
     new = {at: left for at, every in slots.items() if (left := [slot for slot in every if slot > taken])}
-    launched = launch_relays(world, record, new, types)
+    launched = launch_relays(world, record, new, types, queue)
     route = route_of(record.transfer, relay_counts.of_stages(bearable))
     existing = enlist(world, record, route) if taken == 0 else []
     launched = replace(launched, nodes=[*launched.nodes, *existing])
     return launched if bearable == wanted else replace(launched, notes=[*launched.notes, budget])
 
 
-def _launch_routes(world: World, record: Estimated, estimate: Estimate) -> Launched:
+def _launch_routes(world: World, record: Estimated, estimate: Estimate, queue: LaunchQueue | None) -> Launched:
     """The relays of the chosen row's routes; whole routes are left out where the budget does not bear all.
 
     Relays that were there when it was decided serve already. Those that came since are of this very launch, repeated.
@@ -76,7 +82,7 @@ def _launch_routes(world: World, record: Estimated, estimate: Estimate) -> Launc
     slots = {stage: new for use in kept for stage, new in missing(use).items()}
     allowed = [transfer.request.relays.types_of(side, world.env.instance_types) for side in (0, 1)]
     types = {stage: [estimate.type_of(stage), *allowed[side_of(transfer, stage)]] for stage in slots}
-    launched = launch_relays(world, record, slots, types)
+    launched = launch_relays(world, record, slots, types, queue)
     lent = [route_of(transfer, use.relays) for use in kept if use.lent and not there]
     existing = [node for route in lent for node in enlist(world, record, route)]
     return replace(launched, nodes=[*launched.nodes, *existing], notes=[*launched.notes, *notes])

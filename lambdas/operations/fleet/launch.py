@@ -2,22 +2,26 @@
 
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from lambdas.adapters.records import Instance, LaunchError, LaunchRequest
 from lambdas.adapters.world import World
-from lambdas.core.errors import LaunchRefused, MissingPermission, NoCapacity, Throttled, TransferFenced
+from lambdas.core.errors import LaunchRefused, MissingPermission, NoCapacity, TransferFenced
 from lambdas.core.fleet import launch_plan
 from lambdas.core.fleet.launch_decision import LaunchDecision, decide_launch, missing_permission, remedy
-from lambdas.core.fleet.launch_plan import LaunchPlan, Step, usable
-from lambdas.core.fleet.relay_node import Node
+from lambdas.core.fleet.launch_plan import Attempt, LaunchPlan, Step, usable
+from lambdas.core.fleet.launch_queue import LaunchQueue
+from lambdas.core.fleet.relay_node import LIVE_STATES, Node
 from lambdas.core.fleet.topology import GroupKind, Stage, route_at, stage_at
-from lambdas.core.spending import cross_zone
+from lambdas.core.labels import relay_tags
+from lambdas.core.spending import cross_zone, second_choice
 from lambdas.core.transfer import AcceptedTransfer, EndMachine
 from lambdas.core.transfer_record import Estimated
 from lambdas.operations.fence import serving
 from lambdas.operations.fleet.relay_end import discard, terminate_until_gone
+from lambdas.operations.fleet.turns import TurnLaterError, Turns, together
+from lambdas.operations.spending import metering
 
 # What EC2 does not give; the fence and its wish to be asked later are no reason to go on with fewer.
 _BORNE = (NoCapacity, LaunchRefused, MissingPermission)
@@ -44,24 +48,31 @@ class Launched:
 
 
 def launch_relays(
-    world: World, record: Estimated, slots: Mapping[int, list[int]], types: Mapping[int, list[str]]
+    world: World,
+    record: Estimated,
+    slots: Mapping[int, list[int]],
+    types: Mapping[int, list[str]],
+    queue: LaunchQueue | None = None,
 ) -> Launched:
     """New relays for `slots` of each stage; one whose partner was wanted and is not to be had is terminated at once.
 
     `types` of each stage, the preferred one first. Slots before the first of a stage are machines of the user: they
     serve without those that EC2 refuses. A route of which one stage is not to be had does without its others; it is an
     error where that leaves no route.
+
+    `queue`: of a launch that may wait elsewhere; raises TurnLaterError, with what was launched left for whoever comes
+    again. Without it turns are waited for here.
     """
     with ThreadPoolExecutor(max(len(slots), 1)) as pool:
         kinds = {at: list(dict.fromkeys(types[at])) for at in slots}
-        calls = {at: pool.submit(launch_stage, world, record, at, slots[at], 0, kinds[at]) for at in slots}
+        calls = {at: pool.submit(launch_stage, world, record, at, slots[at], 0, kinds[at], queue) for at in slots}
     failed = {at: error for at, call in calls.items() if (error := call.exception())}
     launched = [call.result() for at, call in calls.items() if at not in failed]
     borne = [at for at in failed if slots[at][0] > 1 and isinstance(failed[at], _BORNE)]
     launched += [Launched([], [f"{type(failed[at]).__name__}: {failed[at]}"]) for at in borne]
     if failures := {at: error for at, error in failed.items() if at not in borne}:
-        if all(isinstance(error, Throttled) for error in failures.values()):
-            raise failures[min(failures)]  # the retried call gets the same instances by its client token
+        if later := [error for error in failures.values() if isinstance(error, TurnLaterError)]:
+            raise together(later)
         launched = _without_broken_routes(world, record.transfer, slots, launched, failures)
     nodes = [node for stage in launched for node in stage.nodes]
     missing = {(at, slot) for at in slots for slot in slots[at]} - {(node.stage, node.slot) for node in nodes}
@@ -96,30 +107,53 @@ def _without_broken_routes(
 
 
 def launch_stage(
-    world: World, record: Estimated, at: int, slots: list[int], generation: int, types: list[str]
+    world: World,
+    record: Estimated,
+    at: int,
+    slots: list[int],
+    generation: int,
+    types: list[str],
+    queue: LaunchQueue | None = None,
 ) -> Launched:
     """One node of stage `at` per slot, in order, as far as capacity and quota allow; raises NoCapacity for none,
-    LaunchRefused where the budget is used up.
+    LaunchRefused where the budget is used up. Slots that an earlier call has filled are not launched again.
     """
     transfer = record.transfer
     stage = stage_at(transfer, at)
     _may_launch(world, transfer)
+    there = [n for n in world.nodes.of(transfer.transfer_id) if (n.stage, n.generation) == (at, generation)]
+    nodes = [node for node in there if node.slot in slots and node.state in LIVE_STATES]
+    filled = {node.slot for node in there}
+    slots = [slot for slot in slots if slot not in filled]
+    if not slots and nodes:
+        return Launched(nodes, [])
     plan, notes = _plan(world, record, stage, len(slots), types)
+    turns = Turns(world, stage.region, at, queue)
     launcher = _Launcher(world, transfer, stage, generation, public=record.paths.inter_region == "public")
-    nodes: list[Node] = []
     while attempt := plan.attempt:
+        count = _bearable(world, record, stage, attempt)
+        if not count:
+            plan = plan.left_out(attempt.step)
+            continue
+        attempt = replace(attempt, count=count)
         try:
-            launched = launcher.launch(attempt.step, slots[plan.launched :][: attempt.count])
+            turns.wait()
+            launched = launcher.launch(attempt.step, slots[plan.launched :][:count])
         except LaunchError as error:
             try:
-                plan = plan.after_refusal(attempt, _decide(error, stage.region), error.code)
-            except (MissingPermission, LaunchRefused) as refusal:
+                decision = _decide(error, stage.region)
+                if decision is LaunchDecision.RETRY_LATER:
+                    turns.refused(str(error))
+                else:
+                    plan = plan.after_refusal(attempt, decision, error.code)
+            except (NoCapacity, MissingPermission, LaunchRefused) as refusal:
                 if not nodes:
                     raise
                 notes.append(str(refusal))  # fewer relays are better than none
                 break
             continue
         nodes += launched
+        metering.renew_lease(world, record)
         plan = plan.after_launch(attempt, len(launched))
     try:
         _may_launch(world, transfer)
@@ -159,14 +193,25 @@ def _plan(world: World, record: Estimated, stage: Stage, wanted: int, types: lis
     return launch_plan.plan(wanted, types, subnets, stage.zone, spot=spot), notes
 
 
+def _bearable(world: World, record: Estimated, stage: Stage, attempt: Attempt) -> int:
+    """How many relays of an attempt the budget bears: whoever launches has asked it about the first choice alone."""
+    transfer, estimate, step = record.transfer, record.estimate, attempt.step
+    if transfer.request.objective.max_cost_usd is None:
+        return attempt.count
+    nodes = world.nodes.of(transfer.transfer_id)
+    count = second_choice.bearable(step, stage, attempt.count, nodes, transfer, estimate)
+    hour = second_choice.step_hour_usd(step, stage, transfer, estimate)
+    if not count or hour <= estimate.hour_usd(stage.index):
+        return count
+    return metering.affordable(world, record, count, hour)
+
+
 def _decide(error: LaunchError, region: str) -> LaunchDecision:
     """Return what the plan is to make of a refusal; raises what the launch cannot survive."""
     decision = decide_launch(error.code)
     match decision:
         case LaunchDecision.MISSING_PERMISSION:
             raise MissingPermission(f"{missing_permission(error.code, error.message)} in {region}: {error}") from error
-        case LaunchDecision.RETRY_LATER:
-            raise Throttled(f"ec2:RunInstances in {region}: {error}") from error
         case LaunchDecision.REFUSE:
             raise LaunchRefused(f"ec2:RunInstances in {region}: {error}; {remedy(error.code)}") from error
     return decision
@@ -194,6 +239,7 @@ class _Launcher:
             public_address=self._public,
             spot=step.market == "spot",
             client_token=self._client_token(step, slots),
+            tags=relay_tags(self._transfer.request.label, self._transfer.request.tags),
         )
         requested_at = self._world.clock.now()
         instances = self._world.compute(self._stage.region).launch(request)

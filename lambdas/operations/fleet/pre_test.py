@@ -2,6 +2,7 @@
 
 from lambdas.adapters.records import ProbeResult
 from lambdas.adapters.world import World
+from lambdas.core.estimate import pre_tests
 from lambdas.core.fleet import node_life, relay_node
 from lambdas.core.fleet.pairing import RelayPath
 from lambdas.core.fleet.relay_node import Measurement
@@ -11,8 +12,10 @@ from lambdas.core.transfer_record import Estimated
 from lambdas.operations.fence import running
 from lambdas.operations.fleet import membership, relay_end
 
-# The hops of each path one after the other, should the sender test the pairs in turn, and time to see the record.
+# To see the record, to connect, and to write the results.
 SPARE_SECONDS = 20.0
+# The sender may still have an earlier batch.
+BATCHES = 2
 # Of Lambda's 900 s, so that the slower half can still be terminated.
 LONGEST_SECONDS = 780.0
 
@@ -40,7 +43,7 @@ def measure(world: World, transfer: AcceptedTransfer, probes: list[Probe]) -> di
     None when the transfer was over before all had answered.
     """
     membership.change(world, transfer.shared, lambda current: current.changed(probes=probes))
-    longest = sum(max(2, len(probe.path.hops)) * probe.seconds for probe in probes) + SPARE_SECONDS
+    longest = BATCHES * _batch_seconds(probes) + SPARE_SECONDS
     deadline = world.clock.monotonic() + min(longest, LONGEST_SECONDS)
     wanted = {probe.path.path_id: probe.path.generation for probe in probes}
     while True:
@@ -53,6 +56,14 @@ def measure(world: World, transfer: AcceptedTransfer, probes: list[Probe]) -> di
         world.clock.sleep(world.env.poll_seconds)
     membership.change(world, transfer.shared, lambda current: current.changed(probes=[]))
     return results
+
+
+def _batch_seconds(probes: list[Probe]) -> float:
+    """Those of one hop run one after another, all others at once."""
+    alone = sum(probe.seconds for probe in probes if len(probe.path.hops) == 1)
+    along = [probe for probe in probes if len(probe.path.hops) > 1]
+    longest = [pre_tests.seconds(probe.seconds, len(along), len(probe.path.hops) - 1) for probe in along]
+    return alone + max(longest, default=0.0)
 
 
 def note(world: World, pairs: list[RelayPath], ranking: list[Measurement], rejected: list[int]) -> None:

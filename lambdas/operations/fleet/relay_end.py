@@ -1,6 +1,6 @@
 """The end of a relay, whoever ends it: its item says so, then it leaves the membership, then its instance goes."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from lambdas.adapters.throttling import will_be_retried
@@ -26,9 +26,12 @@ def drain(world: World, node: Node, reason: str) -> bool:
     return drained
 
 
-def lose(world: World, node: Node, reason: str) -> bool:
-    """Mark a relay LOST, take its paths out and terminate what remains; False when somebody else was first."""
-    return _end(world, node, node_life.lose(reason, world.clock.now()))
+def lose(world: World, node: Node, reason: str, before: Callable[[], object] = lambda: None) -> bool:
+    """Mark a relay LOST, take its paths out and terminate what remains; False when somebody else was first.
+
+    `before`: what is done once nobody uses it any more, and its instance is still there.
+    """
+    return _end(world, node, node_life.lose(reason, world.clock.now()), before)
 
 
 def release(world: World, node: Node, reason: str) -> bool:
@@ -98,12 +101,13 @@ def fail_to_start(world: World, node: Node, reason: str) -> None:
     _end(world, node, node_life.lose(reason, world.clock.now(), "fail-to-start"))
 
 
-def _end(world: World, node: Node, change: node_life.Change) -> bool:
+def _end(world: World, node: Node, change: node_life.Change, before: Callable[[], object] = lambda: None) -> bool:
     if world.nodes.change(node, change) is None:
         return False
     if change.name != "release":
         world.metrics.put({"RelaysLost": 1})
     membership.settle(world, node.transfer_id)
+    before()
     _terminate(world, node)
     return True
 

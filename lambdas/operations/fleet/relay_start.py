@@ -7,7 +7,7 @@ from lambdas.adapters.world import World
 from lambdas.core.ends import commands
 from lambdas.core.errors import TooManyRules
 from lambdas.core.fleet import node_life, pairing, relay_node, stations
-from lambdas.core.fleet.relay_node import Node
+from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, Node
 from lambdas.core.fleet.topology import Admission, admissions, route_at, routes_of
 from lambdas.core.transfer import RELAY_PORT
 from lambdas.core.transfer_record import Estimated
@@ -30,6 +30,7 @@ class RelayStarter:
         self._paths = record.paths
         self._measures_links = bool(record.estimate.routes) and record.transfer.request.is_profiling
         self._sent: dict[str, str] = {}
+        self._missed: set[str] = set()
         self._admitted: set[Admission] = set()
 
     def look(self, nodes: list[Node]) -> None:
@@ -60,9 +61,13 @@ class RelayStarter:
         """The node with its addresses once its instance runs."""
         now = self._world.clock.now()
         if instance is None:
-            if now - node.requested_at > UNSEEN_SECONDS:
+            # Missing once may be a list that has not caught up.
+            missed_before = node.node_id in self._missed
+            self._missed.add(node.node_id)
+            if missed_before and now - node.requested_at > UNSEEN_SECONDS:
                 lose(self._world, node, f"EC2 does not know {node.instance_id}")
             return None
+        self._missed.discard(node.node_id)
         if instance.gone or instance.state in ("stopping", "stopped"):
             why = f" ({instance.state_reason})" if instance.state_reason else ""
             lose(self._world, node, f"the instance is {instance.state}{why}")
@@ -110,7 +115,7 @@ class RelayStarter:
         command = commands.relay(transfer_id, key, relay_node.RELAY_IDLE_SECONDS, machines)
         try:
             sent = self._world.commands(region).send(
-                "relay", list(machines), transfer_id, command, commands.Share(cpu_percent)
+                "relay", list(machines), transfer_id, command, commands.Share(cpu_percent), JOIN_TIMEOUT_SECONDS
             )
         except NotManagedError:
             # SSM shows a machine that has ended as online for minutes: it is not to keep the others from theirs.
@@ -134,13 +139,13 @@ class RelayStarter:
     def _finish(self, node: Node, command_id: str, result: CommandResult) -> None:
         if result.succeeded:
             self._world.nodes.change(node, node_life.start(self._world.clock.now(), RELAY_PORT))
-        else:
+        elif result.started:
             printed = self._world.commands(node.region).result(command_id, node.instance_id)
             if printed is None:
                 return  # SSM is too busy to say why
             reason = f"cpt-relay did not start ({printed.status}): {printed.tail()}"
             fail_to_start(self._world, node, reason)
-        del self._sent[node.node_id]
+        del self._sent[node.node_id]  # what the agent did not start is sent again at the next look
 
 
 def await_ready(world: World, record: Estimated, *, join_at_once: bool, seconds: float) -> list[Node]:
@@ -174,7 +179,7 @@ def _where_it_hangs(node: Node) -> str:
         return "the instance does not run, or has no public address (does its subnet give one?)"
     if node.online_at is None:
         return "its SSM agent does not answer, or the sender has not published its key"
-    return "its daemon did not say that it listens"
+    return "its daemon did not say that it listens, or its SSM agent is busy with other commands"
 
 
 def join_ready(world: World, transfer_id: str) -> None:

@@ -13,6 +13,7 @@ from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, LIVE_STATES, Nod
 from lambdas.core.fleet.replacement import why_not_replaced
 from lambdas.core.fleet.topology import route_at, routes_of, side_of
 from lambdas.core.transfer_record import Estimated
+from lambdas.operations import logs
 from lambdas.operations.fence import running
 from lambdas.operations.fleet import relay_end, relay_start
 from lambdas.operations.fleet.launch import launch_stage
@@ -46,11 +47,11 @@ def replace(world: World, node: Node, failing: Failing) -> str:
     if record is None:
         return "over"  # its end is the teardown's doing
     if node.settled and node.state == "DRAINING" and failing.how == "lost":
-        relay_end.lose(world, node, node.reason or failing.reason)  # whoever drained it may have died
-    if node.settled or not _is_mine(world, node, failing):
+        _lose(world, record, node, node.reason or failing.reason)  # whoever drained it may have died
+    if node.settled or not _is_mine(world, record, node, failing):
         return "known"
     if node.joined_at is None:
-        relay_end.lose(world, node, failing.reason)
+        _lose(world, record, node, failing.reason)
         _release_partners(world, record, node)
         return "removed"
     began = world.clock.monotonic()
@@ -65,13 +66,13 @@ def replace(world: World, node: Node, failing: Failing) -> str:
     _tell(world, record, node, failing, refusal)
     if failing.how != "lost":
         world.clock.sleep(max(began + DRAIN_SECONDS - world.clock.monotonic(), 0))
-        relay_end.lose(world, node, failing.reason)
+        _lose(world, record, node, failing.reason)
     if refusal is not None:
         _release_partners(world, record, node)
     return "replaced" if refusal is None else "removed"
 
 
-def _is_mine(world: World, node: Node, failing: Failing) -> bool:
+def _is_mine(world: World, record: Estimated, node: Node, failing: Failing) -> bool:
     """Return whether nobody else is at work on it; takes it out of the membership unless it is only slow."""
     if failing.how == "slow":
         first = node.state == "JOINED"
@@ -80,7 +81,7 @@ def _is_mine(world: World, node: Node, failing: Failing) -> bool:
     else:
         # One that was warned ends as it was told it would.
         warned = node.reason if node.state == "DRAINING" else None
-        first = relay_end.lose(world, node, warned or failing.reason)
+        first = _lose(world, record, node, warned or failing.reason)
     successor = relay_node.successor_of(world.nodes.of(node.transfer_id), node)
     now = world.clock.now()
     if successor is not None and successor.state in LIVE_STATES:
@@ -88,6 +89,15 @@ def _is_mine(world: World, node: Node, failing: Failing) -> bool:
     if successor is not None and failing.how == "slow":
         return False  # its successor did not come; slow is better than nothing
     return first or (failing.how == "lost" and node.ended_at is not None and now - node.ended_at > RESUME_SECONDS)
+
+
+def _lose(world: World, record: Estimated, node: Node, reason: str) -> bool:
+    """As `relay_end.lose`; its log may say why."""
+
+    def keep_log() -> None:
+        logs.keep_of_relays(world, record.transfer, [node], logs.SECONDS_OF_LOST)
+
+    return relay_end.lose(world, node, reason, keep_log)
 
 
 def _bring_successor(world: World, record: Estimated, node: Node, failing: Failing) -> str | None:

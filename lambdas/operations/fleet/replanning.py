@@ -59,7 +59,7 @@ def replan(world: World, transfer_id: str) -> str:
     if starting := [node for node in nodes if node.state in ("SPAWNED", "READY")]:
         return _resume(world, record, starting)
     rates = _rates(record, progress)
-    if not rates:
+    if not rates or record.is_all_sent(progress.moved_bytes):
         return "known"
     ways = ways_of(record.transfer, record.estimate, world)
     if ways is None:

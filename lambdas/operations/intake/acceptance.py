@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from lambdas.adapters.records import Instance
 from lambdas.adapters.world import World
+from lambdas.core.ends.consent import how_to_tag
 from lambdas.core.errors import InvalidRequest
 from lambdas.core.fleet import joined
 from lambdas.core.fleet.joined import Border
@@ -116,4 +117,7 @@ def _problem(region: str, instance_id: str, found: list[Instance], world: World)
         return f"is {found[0].state}; start it first"
     if not world.commands(region).online([instance_id]):
         return "does not answer SSM; install the SSM agent and attach the control stack's managed policy to its role"
+    if world.env.require_consent and found[0].end_of != world.env.deployment:
+        tag = how_to_tag([instance_id], region, world.env.deployment)
+        return f"is not tagged as an end of this deployment: whoever owns it runs {tag}"
     return None

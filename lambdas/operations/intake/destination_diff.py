@@ -8,7 +8,8 @@ from lambdas.core.chunks.plan import MIB
 from lambdas.core.chunks.plan_remainder import Remainder, remainder
 from lambdas.core.ends import commands
 from lambdas.core.ends.commands import Command
-from lambdas.core.transfer import AcceptedTransfer, ComparisonSurvey, EndMachine, Same, Survey, TransferPlan
+from lambdas.core.survey import ComparisonSurvey, Same, Survey
+from lambdas.core.transfer import AcceptedTransfer, EndMachine, TransferPlan
 from lambdas.operations.ends.commands import Order, answer, run_all
 
 # The document's own limit is 840 s. The scans before it have used some of the function's 900 s; where they leave too
@@ -32,6 +33,8 @@ def compared(transfer: AcceptedTransfer, survey: Survey, world: World) -> Survey
         found = found.model_copy(update={"bytes": rest.undelivered})
     same = Same(files=found.same_files, bytes=there)
     world.transfers.change(transfer, transfer_life.note(same=same))
+    if found.left_alone:
+        world.transfers.change(transfer, transfer_life.note(left_alone=found.left_alone))
     folders = {"folder": commands.changed_folder(transfer), "equal_folder": commands.equal_folder(transfer)}
     return survey.model_copy(update={"comparison": found, **folders, "goes_on": rest is not None})
 
@@ -60,4 +63,4 @@ def _rest(transfer: AcceptedTransfer, plan: TransferPlan, found: ComparisonSurve
 
 def _scan(transfer: AcceptedTransfer, end: EndMachine, command: Command, world: World) -> dict[str, Any]:
     order = Order.on(end, "scan", command)
-    return answer(order, *run_all(world, transfer.transfer_id, [order], COMMAND_SECONDS))
+    return answer(order, *run_all(world, transfer, [order], COMMAND_SECONDS))

@@ -4,7 +4,8 @@ from lambdas.adapters.world import World
 from lambdas.core.deletion import ExtrasSurvey
 from lambdas.core.ends import commands
 from lambdas.core.intake.extras import check_extras, check_source
-from lambdas.core.transfer import AcceptedTransfer, Survey
+from lambdas.core.survey import Survey
+from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations.ends.commands import Order, answer, run_all
 
 # The document's own limit is 840 s. Where the scans before it leave less of the function's 900 s, that ends first.
@@ -23,7 +24,7 @@ def with_extras(transfer: AcceptedTransfer, survey: Survey, world: World) -> Sur
         return survey
     command = commands.scan_extras(transfer, world.control(transfer), survey.source)
     order = Order.on(transfer.destination, "scan", command)
-    printed = answer(order, *run_all(world, transfer.transfer_id, [order], COMMAND_SECONDS))
+    printed = answer(order, *run_all(world, transfer, [order], COMMAND_SECONDS))
     extras = ExtrasSurvey.from_document(printed)
     if not transfer.request.dry_run:
         check_extras(transfer, survey.source, extras, where(transfer, world))

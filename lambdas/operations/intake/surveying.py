@@ -7,13 +7,25 @@ from lambdas.core import transfer_life
 from lambdas.core.chunks import listing
 from lambdas.core.chunks.listing import Announcement, OpenSurvey
 from lambdas.core.ends import commands
-from lambdas.core.errors import TransferFenced
+from lambdas.core.errors import EmptySource, TransferFenced
 from lambdas.core.intake.destination_lock import Busy, refusal, ways_of
-from lambdas.core.intake.survey import check, check_room
-from lambdas.core.transfer import AcceptedTransfer, DestinationSurvey, SourceSurvey, Survey, Unselected
-from lambdas.operations.ends.commands import LONGEST_POLL, Order, Running, answer, await_all, begin
+from lambdas.core.intake.survey import check, check_room, empty_source
+from lambdas.core.survey import DestinationSurvey, SourceSurvey, Survey, Unselected
+from lambdas.core.transfer import AcceptedTransfer
+from lambdas.operations.ends.commands import (
+    LONGEST_POLL,
+    Order,
+    Running,
+    answer,
+    await_all,
+    await_answer,
+    begin,
+    run_all,
+)
+from lambdas.operations.intake.apart import check_apart
 from lambdas.operations.intake.destination_diff import compared
 from lambdas.operations.intake.extras import with_extras
+from lambdas.operations.intake.sources import check_mirror, check_sources, remember_mirror
 
 # The document's own limit is 840 s; the Lambda has 900.
 COMMAND_SECONDS = 870.0
@@ -26,22 +38,22 @@ SOURCE, DESTINATION = 0, 1
 def look_at_ends(transfer: AcceptedTransfer, world: World) -> Survey | OpenSurvey:
     """The surveys, open where the listing goes on and may be followed.
 
-    Raises SurveyProblem, DestinationTooSmall, DaemonVersionSkew, CommandFailed, DestinationBusy, DestinationTaken or
-    DeletionRefused.
+    Raises SurveyProblem, EmptySource, DestinationTooSmall, DaemonVersionSkew, CommandFailed, DestinationBusy,
+    DestinationTaken or DeletionRefused.
     """
     if transfer.request.when_busy == "wait":
         # While it waits it looks again and again: at the destination only, not at the whole source.
         alone = Order.on(transfer.destination, "scan", commands.scan_destination(transfer))
-        (result,) = await_all(world, begin(world, transfer.transfer_id, [alone]), COMMAND_SECONDS)
+        (result,) = run_all(world, transfer, [alone], COMMAND_SECONDS)
         hold(transfer, DestinationSurvey.from_document(answer(alone, result)), world)
     announce = listing.announcement_name(transfer) if listing.may_be_followed(transfer) else None
     control = world.control(transfer)
     source = Order.on(transfer.source, "scan", commands.scan_source(transfer, control, announce))
     destination = Order.on(transfer.destination, "scan", commands.scan_destination(transfer))
-    running = begin(world, transfer.transfer_id, [source, destination])
+    running = begin(world, transfer, [source, destination], COMMAND_SECONDS)
     opening = _Opening(world, transfer, running, follows=announce is not None)
     longest_poll = LONGEST_POLL if announce is None else WATCHED_POLL
-    results = await_all(world, running, COMMAND_SECONDS, opening.possible, longest_poll)
+    results = await_all(world, running, opening.possible, longest_poll)
     if opening.survey:
         return opening.survey
     printed = [answer(order, result) for order, result in zip(running.orders, results, strict=True)]
@@ -49,20 +61,39 @@ def look_at_ends(transfer: AcceptedTransfer, world: World) -> Survey | OpenSurve
         source=SourceSurvey.from_document(printed[0]), destination=DestinationSurvey.from_document(printed[1])
     )
     check(transfer, survey)
-    _note_unselected(transfer, survey.source, world)
+    _note_left_out(transfer, survey.source, world)
+    _tell_empty(transfer, survey.source, world)
     hold(transfer, survey.destination, world)
+    places = survey.source.places or []
+    check_apart(transfer, survey.source.kernel, places, survey.destination, world)
+    check_sources(transfer, places, world)
+    check_mirror(transfer, places, world)
     if not transfer.request.is_profiling:
         survey = compared(transfer, survey, world)
-    check_room(transfer, survey.to_send, survey.destination)
-    return with_extras(transfer, survey, world)
+    check_room(transfer, survey.to_send, survey.source, survey.destination)
+    survey = with_extras(transfer, survey, world)
+    remember_mirror(transfer, places, world)
+    return survey
 
 
-def _note_unselected(transfer: AcceptedTransfer, source: SourceSurvey, world: World) -> None:
+def _note_left_out(transfer: AcceptedTransfer, source: SourceSurvey, world: World) -> None:
+    if source.unkept:
+        world.transfers.change(transfer, transfer_life.note(unkept=source.unkept))
     if source.unselected:
         where = f"s3://{world.env.control_bucket}/{world.shared_key(transfer, 'unselected/')}"
         world.transfers.change(
             transfer, transfer_life.note(unselected=Unselected(counts=source.unselected, where=where))
         )
+
+
+def _tell_empty(transfer: AcceptedTransfer, source: SourceSurvey, world: World) -> None:
+    """Raise EmptySource where the source has no file and the request does not take that for a success; else note it."""
+    told = empty_source(transfer, source)
+    if told is None:
+        return
+    if transfer.request.empty_source == "fail":
+        raise EmptySource(f"{told}, or leave $.emptySource out to take this for a success")
+    world.transfers.change(transfer, transfer_life.note(empty_source=told))
 
 
 def hold(transfer: AcceptedTransfer, destination: DestinationSurvey, world: World) -> None:
@@ -85,14 +116,15 @@ def hold(transfer: AcceptedTransfer, destination: DestinationSurvey, world: Worl
 def survey_of_followed(transfer: AcceptedTransfer, found: OpenSurvey, world: World) -> Survey:
     """The survey whose listing was followed, once it is done; raises what `look_at_ends` does, and TransferFenced."""
     order = Order("scan", transfer.source.region, transfer.source.instance_id)
-    running = Running([order], {0: found.command_id})
-    results = await_all(world, running, COMMAND_SECONDS, lambda: not goes_on(world, transfer))
-    if running.waiting:
+    result = await_answer(world, transfer, order, found, COMMAND_SECONDS, lambda: not goes_on(world, transfer))
+    if result is None:
         raise TransferFenced(f"{transfer.transfer_id} has ended before its listing")
-    survey = Survey(source=SourceSurvey.from_document(answer(order, *results)), destination=found.destination)
+    survey = Survey(source=SourceSurvey.from_document(answer(order, result)), destination=found.destination)
     check(transfer, survey)
-    _note_unselected(transfer, survey.source, world)
-    check_room(transfer, survey.to_send, survey.destination)
+    check_sources(transfer, survey.source.places or [], world)
+    _note_left_out(transfer, survey.source, world)
+    _tell_empty(transfer, survey.source, world)
+    check_room(transfer, survey.to_send, survey.source, survey.destination)
     return survey
 
 
@@ -134,6 +166,11 @@ class _Opening:
         self.first_seen = now if self.first_seen is None else self.first_seen
         if now - self.first_seen >= WAITED_SECONDS:
             hold(self.transfer, destination, self.world)
-            command_id = self.running.sent[SOURCE]
-            self.survey = OpenSurvey(command_id=command_id, destination=destination, listed=listed)
+            check_apart(self.transfer, listed.kernel, listed.places or [], destination, self.world)
+            self.survey = OpenSurvey(
+                command_id=self.running.sent[SOURCE],
+                answer_id=self.running.answers.get(SOURCE),
+                destination=destination,
+                listed=listed,
+            )
         return self.survey is not None

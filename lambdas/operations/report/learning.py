@@ -10,11 +10,13 @@ from lambdas.core.estimate.profile import Profile
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.learning.arrivals import Arrivals
 from lambdas.core.learning.path_links import links_in_use
+from lambdas.core.learning.sample import events
 from lambdas.core.learning.samples import links_of, repeats_of, samples_of, subjects, tails_of
 from lambdas.core.report.stage_samples import stage_samples
 from lambdas.core.report.tally import Tally
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_record import TransferRecord
+from lambdas.operations.report import beside
 
 # The stage of a transfer whose listing was followed.
 FOLLOWED = "Extend Plan"
@@ -28,7 +30,7 @@ def learn(world: World, record: TransferRecord, tally: Tally, nodes: list[Node])
     """Integrate what the transfer measured; where the store fails it is logged, and what is left is not learnt.
 
     Where data waited for the listing, paths were held back in seconds that look like any other: no rate is learnt. Nor
-    is one where much was packed.
+    is one where much was packed, or while another transfer used the same ends.
     """
     transfer, limit, measured = record.transfer, record.limit.lowest_mbps, record.measured
     pair, now = transfer.region_pair, world.clock.now()
@@ -36,17 +38,21 @@ def learn(world: World, record: TransferRecord, tally: Tally, nodes: list[Node])
         found = {subject: world.profiles.get(subject, pair) for subject in subjects(transfer, nodes)}
         profiles = {subject: profile for subject, profile in found.items() if profile}
         rates = Arrivals() if FOLLOWED in record.stages or _saved_much(record) else tally.arrivals
-        direct = measured.direct if measured else None
-        samples = samples_of(transfer, rates, nodes, profiles, direct, limit, _other_links(world, transfer, nodes))
-        samples += links_of(transfer, measured)
+        spans = [(one.since, one.until) for one in beside.find(world, record, tally.first, tally.last)]
+        # Probes take seconds, and their times are not kept: beside another transfer none of them counts.
+        direct = measured.direct if measured and not spans else None
+        links = _other_links(world, transfer, nodes)
+        samples = samples_of(transfer, rates, nodes, profiles, direct, limit, links, spans)
+        samples += [] if spans else links_of(transfer, measured)
         if record.delivered:
             samples += tails_of(transfer, rates, nodes)
-            samples += repeats_of(transfer, record.delivered.bytes, record.delivered.sent_bytes)
+        if record.delivered and record.status == "SUCCEEDED":
+            samples += repeats_of(transfer, record.delivered)
         if tally.first is not None and tally.last is not None:
-            samples += stage_samples(record, tally.first, tally.last, now)
-        for sample in samples:
-            link = sample.link or pair
-            world.profiles.integrate(sample.subject, link, sample.metric, sample.value, now, sample.lasted_seconds)
+            shown = stage_samples(record, tally.first, tally.last, now)
+            samples += [one for one in shown if one.metric != "accuracy" or not spans]
+        for (subject, link, metric), event in events(samples).items():
+            world.profiles.integrate(subject, link or pair, metric, event, now)
     except (CptError, ClientError, BotoCoreError, ValidationError):
         # A finished transfer is not to fail for it, and trying on would keep its execution waiting.
         logger.warning("what the transfer measured was not learnt", exc_info=True)

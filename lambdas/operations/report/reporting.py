@@ -13,8 +13,8 @@ from lambdas.core.report.tally import Tally
 from lambdas.core.transfer import Failure
 from lambdas.core.transfer_record import ENDED, TransferRecord
 from lambdas.operations import teardown
-from lambdas.operations.chunks import skipped
-from lambdas.operations.ends.end_daemons import sides
+from lambdas.operations.chunks import entry_list, skipped
+from lambdas.operations.ends.watching import sides
 from lambdas.operations.report.learning import learn
 from lambdas.operations.spending import metering
 
@@ -47,6 +47,7 @@ def write(
         nodes=nodes,
         spent=metering.look(world, record, tally.bytes),
         skipped=skipped.read(world, record),
+        entries=entry_list.where(world, transfer),
         now=world.clock.now(),
     )
     # Chunks and nodes took a while to read, and may be the later one's; or somebody else's report has come first.

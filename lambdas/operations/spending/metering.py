@@ -11,12 +11,13 @@ from lambdas.core.errors import BudgetReached
 from lambdas.core.estimate.budget import FLIGHT_SECONDS, HELD_SECONDS
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.fleet.relay_node import Node
-from lambdas.core.spending import cross_zone, meter
+from lambdas.core.spending import cross_zone, leasing, meter
 from lambdas.core.spending.meter import BudgetDecision, Decision, Reading, Sent, Spent
+from lambdas.core.transfer import AcceptedTransfer, Membership
 from lambdas.core.transfer_record import Outcome, TransferRecord
 from lambdas.operations import token
 from lambdas.operations.fence import fence
-from lambdas.operations.fleet import relay_end
+from lambdas.operations.fleet import membership, relay_end
 
 
 def look(world: World, record: TransferRecord, delivered_bytes: int = 0) -> Spent:
@@ -53,10 +54,49 @@ def enforce(world: World, record: TransferRecord) -> Decision:
     decision = meter.decide(reading, request.objective, is_profiling=request.is_profiling)
     if decision is Decision.STOP:
         _stop(world, record, reading)
-    elif decision is Decision.RELEASE_FLEET or (record.budget is not None and reading.live):
+        return decision
+    _lease(world, record, reading, sent)
+    if decision is Decision.RELEASE_FLEET or (record.budget is not None and reading.live):
         _release(world, record, reading)
         decision = Decision.RELEASE_FLEET
     return decision
+
+
+def grant(world: World, transfer: AcceptedTransfer, start: int) -> None:
+    """Give the sender of a start, before it begins, what the budget bears, if there is one."""
+    record = world.transfers.get(transfer.transfer_id)
+    if record is None or not record.serves(transfer) or transfer.request.is_profiling:
+        return
+    sent = _sent(world, record)
+    _lease(world, record, _read(world, record, sent), sent, start)
+
+
+def renew_lease(world: World, record: TransferRecord) -> None:
+    """Look at what the budget bears since something else costs: relays that were launched, for example."""
+    if record.transfer.request.objective.max_cost_usd is not None:
+        sent = _sent(world, record)
+        _lease(world, record, _read(world, record, sent), sent)
+
+
+def _lease(world: World, record: TransferRecord, reading: Reading, sent: Sent, new_start: int | None = None) -> None:
+    """Write the lease of a reading, unless a later one stands; without `new_start` a sender that has none gets none.
+
+    An end that was started by a version without leases would not read its membership any more.
+    """
+    most = record.transfer.request.objective.max_cost_usd
+    if most is None:
+        return
+    spent = record.spent.total if record.spent else 0.0
+
+    def leased(current: Membership) -> Membership | None:
+        known = current.budget_lease
+        if new_start is not None:
+            return current.leased(leasing.lease_of(reading, most, new_start, sent, spent))
+        if known is None or known.at > reading.now:
+            return None
+        return current.leased(leasing.lease_of(reading, most, known.start, sent, spent))
+
+    membership.change(world, record.transfer.shared, leased)
 
 
 def bears(world: World, record: TransferRecord, limit_mbps: int | None) -> bool:
@@ -80,9 +120,10 @@ def bears_relays(world: World, record: TransferRecord, planned: Estimate, more: 
     return meter.decide(reading, objective) is Decision.GO_ON and meter.affordable(reading, objective, more) >= more
 
 
-def affordable(world: World, record: TransferRecord, wanted: int) -> int:
-    """How many of `wanted` more relays the budget bears."""
-    return meter.affordable(_read(world, record, _sent(world, record)), record.transfer.request.objective, wanted)
+def affordable(world: World, record: TransferRecord, wanted: int, relay_hour_usd: float = 0.0) -> int:
+    """How many of `wanted` more relays the budget bears, at so many dollars an hour where they are dear."""
+    reading = _read(world, record, _sent(world, record))
+    return meter.affordable(reading, record.transfer.request.objective, wanted, relay_hour_usd)
 
 
 def _sent(world: World, record: TransferRecord) -> Sent:
@@ -118,7 +159,15 @@ def _read(world: World, record: TransferRecord, sent: Sent) -> Reading:
         market=transfer.request.relays.market,
         zone_usd_per_gb=cross_zone.per_gb(transfer, nodes),
         limit=highest_mb_s(world, record),
+        chunk_bytes=record.plan.chunk_size_bytes if record.plan else 0,
+        probes_usd=meter.probes_to_come(nodes, record.estimate),
+        probing=_probing(record),
     )
+
+
+def _probing(record: TransferRecord) -> tuple[float, float] | None:
+    times = record.stages.get("Pre-Test Relays")
+    return (times["enteredAt"], times.get("leftAt", inf)) if times else None
 
 
 def highest_mb_s(world: World, record: TransferRecord) -> float:

@@ -10,6 +10,7 @@ A file `DIRECTORY/stopping` says that the program is not to be started again.
 
 import contextlib
 import os
+import select
 import shutil
 import signal
 import socket
@@ -21,6 +22,8 @@ from pathlib import Path
 
 UNITS = {"ms": 0.001, "s": 1.0, "min": 60.0, "d": 86400.0, "": 1.0}
 FAILED = 1
+# Of no program: to systemd such a unit has failed, whatever its program's code.
+TIMED_OUT = 256
 
 
 def seconds(text: str) -> float:
@@ -35,6 +38,19 @@ def say(line: str) -> None:
     sys.stderr.flush()
 
 
+def rights(properties: dict[str, str]) -> list[str]:
+    """The command that leaves a program those of root's rights that its unit has; none for others, who have none."""
+    if os.geteuid():
+        return []
+    command = ["setpriv"]
+    if (kept := properties.get("CapabilityBoundingSet")) is not None:
+        names = [name.removeprefix("CAP_").lower() for name in kept.split()]
+        command.append("--bounding-set=" + ",".join(["-all", *(f"+{name}" for name in names)]))
+    if properties.get("NoNewPrivileges") == "yes":
+        command.append("--no-new-privs")
+    return [*command, "--"] if command[1:] else []
+
+
 class Unit:
     """The unit's settings; those that are missing are systemd's own."""
 
@@ -47,6 +63,8 @@ class Unit:
         self.burst = int(properties.get("StartLimitBurst", "5"))
         self.watchdog = seconds(properties.get("WatchdogSec", "0"))
         self.watchdog_signal = getattr(signal, properties.get("WatchdogSignal", "SIGABRT"))
+        self.most = seconds(properties["RuntimeMaxSec"]) if "RuntimeMaxSec" in properties else None
+        self.rights = rights(properties)
         # With WatchdogSec= and without NotifyAccess= the main process may speak.
         self.hears = self.watchdog > 0 and properties.get("NotifyAccess", "main") != "none"
 
@@ -96,7 +114,7 @@ class Unit:
                 Path(folder, "notify").chmod(0o777)
                 environment |= {"NOTIFY_SOCKET": f"{folder}/notify", "WATCHDOG_USEC": str(int(self.watchdog * 1e6))}
             program = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, env=environment, cwd="/", start_new_session=True
+                [*self.rights, *command], stdin=subprocess.DEVNULL, env=environment, cwd="/", start_new_session=True
             )
             stack.callback(lambda: (self.directory / "pid").unlink(missing_ok=True))
             new = self.directory / "pid.new"
@@ -111,20 +129,30 @@ class Unit:
     def wait(self, program: "subprocess.Popen[bytes]", heard: "socket.socket | None") -> int:
         """Wait for its end; one that is silent for too long gets the watchdog's signal."""
         if heard is None:
-            return program.wait()
-        alive_at = time.monotonic()
-        while program.poll() is None:
-            # As often as to notice its end soon.
-            heard.settimeout(0.05)
-            with contextlib.suppress(TimeoutError):
-                if b"WATCHDOG=1" in heard.recv(4096).split(b"\n"):
-                    alive_at = time.monotonic()
-            if time.monotonic() - alive_at > self.watchdog:
-                say(f"Watchdog timeout (limit {self.watchdog:.0f}s)!")
-                alive_at = float("inf")
+            try:
+                return program.wait(self.most)
+            except subprocess.TimeoutExpired:
+                say(f"Service reached runtime time limit (limit {self.most:.0f}s). Stopping.")
                 with contextlib.suppress(ProcessLookupError):
-                    os.killpg(program.pid, self.watchdog_signal)
-        return program.returncode
+                    os.killpg(program.pid, signal.SIGTERM)
+                program.wait()
+                return TIMED_OUT
+        end = os.pidfd_open(program.pid)
+        try:
+            left: float | None = self.watchdog
+            alive_at = time.monotonic()
+            while program.poll() is None:
+                ready, _, _ = select.select([heard.fileno(), end], [], [], left)
+                if heard.fileno() in ready and b"WATCHDOG=1" in heard.recv(4096).split(b"\n"):
+                    alive_at = time.monotonic()
+                if left is not None and (left := alive_at + self.watchdog - time.monotonic()) <= 0:
+                    say(f"Watchdog timeout (limit {self.watchdog:.0f}s)!")
+                    left = None
+                    with contextlib.suppress(ProcessLookupError):
+                        os.killpg(program.pid, self.watchdog_signal)
+            return program.returncode
+        finally:
+            os.close(end)
 
 
 def main() -> None:

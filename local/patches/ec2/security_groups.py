@@ -18,7 +18,7 @@ from local.patches.ec2.wire import Params, Response, members, parameter, refuse
 from local.patches.upstream import account_id, ec2, region_name
 
 RULES_PER_GROUP = fact("security-group-rules")
-SIDES = ("IpPermissions", "IpPermissionsEgress")
+INGRESS, EGRESS = SIDES = ("IpPermissions", "IpPermissionsEgress")
 ACTIONS = {
     "AuthorizeSecurityGroupIngress": "IpPermissions",
     "AuthorizeSecurityGroupEgress": "IpPermissionsEgress",
@@ -36,9 +36,7 @@ def install(fleet: Fleet) -> None:
 
 def apply(fleet: Fleet, instance: Instance) -> None:
     """Compile the groups of one instance to its firewall."""
-    fleet.backend.apply_rules(
-        instance, ruleset(_rules(instance, "IpPermissions"), _rules(instance, "IpPermissionsEgress"))
-    )
+    fleet.backend.apply_rules(instance, ruleset(rules_of(instance, INGRESS), rules_of(instance, EGRESS)))
 
 
 def _wrap(action: str, side: str, original: Any, fleet: Fleet) -> Any:
@@ -65,7 +63,8 @@ def _wrap(action: str, side: str, original: Any, fleet: Fleet) -> Any:
     return handle
 
 
-def _rules(instance: Instance, side: str) -> list[Rule]:
+def rules_of(instance: Instance, side: str) -> list[Rule]:
+    """Rules of one side of all groups that an instance carries, one for each block of addresses."""
     groups = ec2._security_groups._data
     record = ec2._instances._data.get((instance.account, instance.region, instance.instance_id))
     found = []

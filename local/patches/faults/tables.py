@@ -1,7 +1,8 @@
 """Configured faults of DynamoDB's data calls.
 
-AWS: any call may be throttled; BatchWriteItem may write a part and hand the rest back as UnprocessedItems.
-Emulator: neither happens.
+AWS: any call may be throttled; BatchWriteItem may write a part and hand the rest back as UnprocessedItems; an index is
+behind its table for a moment, or longer, so that a query by it misses items; until it is built it refuses queries.
+Emulator: none of it happens.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ ACTIONS = {
     "UpdateItem": "_update_item",
 }
 UNPROCESSED = "UnprocessedItems"
+# Of operation QueryIndex: the index has none of its items yet.
+BEHIND = "Behind"
+# Of the same: it is being built.
+BACKFILLING = "Backfilling"
 
 
 def install(faults: Faults) -> None:
@@ -34,8 +39,15 @@ def install(faults: Faults) -> None:
 def _guarded(name: str, action: Action, faults: Faults) -> Action:
     def guarded(data: dict[str, Any]) -> Any:
         fault = faults.hit(name, region_name(), table=_table(data))
+        if fault is None and "IndexName" in data:
+            fault = faults.hit("QueryIndex", region_name(), table=_table(data), index=str(data["IndexName"]))
         if fault is None:
             return action(data)
+        if fault.code == BEHIND:
+            return dynamodb.json_response({"Items": [], "Count": 0, "ScannedCount": 0})
+        if fault.code == BACKFILLING:
+            words = f"Cannot read from backfilling global secondary index: {data['IndexName']}"
+            return dynamodb.error_response_json("ValidationException", words, 400)
         if fault.code == UNPROCESSED:
             return _in_part(data, action, fault)
         return dynamodb.error_response_json(fault.code, "Spoiled by a script of the local cloud.", 400)

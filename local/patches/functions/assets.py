@@ -18,6 +18,7 @@ from pathlib import Path
 # Benchmarks run as root in the checkout of somebody who could not use what root has made.
 FOLDER = Path(__file__).parents[3] / ".cache" / f"functions-{os.getuid()}"
 BYTECODE = FOLDER / "bytecode"
+RUNTIME_PACKAGES = ("boto3", "botocore", "s3transfer", "jmespath", "urllib3", "dateutil", "six.py")
 KEPT_SECONDS = 7 * 24 * 3600
 """An asset that no process was started from for so long is removed when another one is unpacked."""
 
@@ -38,6 +39,17 @@ def unpacked(code_zip: bytes, folder: Path = FOLDER) -> Path:
             except OSError:  # another local cloud was faster
                 shutil.rmtree(partial)
         os.utime(target)
+    return target
+
+
+def runtime_packages(site: Path, folder: Path = FOLDER) -> Path:
+    """A directory with the packages that the real runtime brings along, and nothing else; `site` has all."""
+    target = folder / f"runtime-{hashlib.sha256(str(site).encode()).hexdigest()[:8]}"
+    target.mkdir(parents=True, exist_ok=True)
+    for name in RUNTIME_PACKAGES:
+        with suppress(FileExistsError):
+            (target / name).symlink_to(site / name)
+    os.utime(target)
     return target
 
 

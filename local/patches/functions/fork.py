@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import select
@@ -13,10 +14,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
+from local import nursery
 from local.state import MARKER, StateDir
 
 WORKER = Path(__file__).with_name("worker.py")
-PURE = "lambdas/core"
+PURE = "lambdas/core,lambdas/adapters"
 
 
 class ForkedProcess:
@@ -65,23 +67,40 @@ class ForkedProcess:
 class ForkServer:
     """Makes the processes of all functions that share one asset and one Python.
 
-    `paths`: where it imports from. `bytecode`: where compiled modules are kept. `pure`: a package of the asset that the
+    `paths`: where it imports from. `bytecode`: where compiled modules are kept. `pure`: packages of the asset that the
     server imports for all of them, which must read neither environment nor clock meanwhile.
+    `shared`: all paths outlive this cloud. Then, where emulators are forked from one process, so are their servers: to
+    make one takes two seconds of a core.
     """
 
     def __init__(
-        self, state: StateDir, python: str, code: Path, paths: Sequence[Path], bytecode: Path, *, pure: str = PURE
+        self,
+        state: StateDir,
+        python: str,
+        code: Path,
+        paths: Sequence[Path],
+        bytecode: Path,
+        *,
+        pure: str = PURE,
+        shared: bool = False,
     ) -> None:
         self._lock = threading.Lock()
+        # On Lambda nothing can be written beside the code; the asset stays as it was synthesized.
+        command = [python, "-S", "-E", "-X", f"pycache_prefix={bytecode}", str(WORKER)]
+        # LAMBDA_TASK_ROOT: the X-Ray library looks for it when it is imported.
+        environment = {"PATH": "/usr/bin:/bin", "LAMBDA_TASK_ROOT": str(code)}
+        what = [pure, *map(str, paths)]
+        digest = hashlib.sha256(repr((command, code, what)).encode()).hexdigest()[:8]
+        if shared and (listens := nursery.path(digest)):
+            self._channel = nursery.connected(listens, [*command, listens, *what], environment, code)
+            self._channel.send(f"{MARKER}={state.root}".encode())
+            return
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
-            arguments = [str(theirs.fileno()), pure, *map(str, paths)]
             subprocess.Popen(
-                # On Lambda nothing can be written beside the code; the asset stays as it was synthesized.
-                [*(python, "-S", "-E", "-X", f"pycache_prefix={bytecode}"), str(WORKER), *arguments],
+                [*command, str(theirs.fileno()), *what],
                 cwd=code,
-                # LAMBDA_TASK_ROOT: the X-Ray library looks for it when it is imported.
-                env={"PATH": "/usr/bin:/bin", "LAMBDA_TASK_ROOT": str(code), MARKER: str(state.root)},
+                env={**environment, MARKER: str(state.root)},
                 stdin=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,

@@ -36,7 +36,6 @@ from local.state import MARKER, StateDir
 log = logging.getLogger("local.lambda")
 
 WORKER = Path(__file__).with_name("worker.py")
-RUNTIME_PACKAGES = ("boto3", "botocore", "s3transfer", "jmespath", "urllib3", "dateutil", "six.py")
 RESULT_BYTES = fact("lambda-response-bytes")
 SPAWN_SECONDS = 60
 
@@ -238,27 +237,16 @@ def _server(state: StateDir, runtime: str, code: Path) -> ForkServer:
     with _server_lock:
         if (code, python) not in _servers:
             paths = import_paths(state, python, runtime, code)
-            _servers[code, python] = ForkServer(state, python.executable, code, paths, assets.BYTECODE)
+            shared = python.name == runtime  # what stands in for native code lies in the cloud's own directory
+            _servers[code, python] = ForkServer(state, python.executable, code, paths, assets.BYTECODE, shared=shared)
         return _servers[code, python]
 
 
 def import_paths(state: StateDir, python: Interpreter, runtime: str, code: Path) -> list[Path]:
     """Return where a function imports from, before and after Python's own library: the last one comes after it."""
-    paths = [code, _runtime_packages(state)]
+    paths = [code, assets.runtime_packages(Path(boto3.__file__).parents[1])]
     if python.name != runtime:
         substitutes = state.lambda_code / "substitutes" / f"{code.name}-{python.name}"
         lay_substitutes(code, substitutes)
         paths.insert(0, substitutes)
     return paths
-
-
-def _runtime_packages(state: StateDir) -> Path:
-    """A directory with the packages that the real runtime brings along, and nothing else."""
-    target = state.lambda_code / "runtime"
-    target.mkdir(parents=True, exist_ok=True)
-    site = Path(boto3.__file__).parents[1]
-    for name in RUNTIME_PACKAGES:
-        link = target / name
-        if not link.exists():
-            link.symlink_to(site / name)
-    return target

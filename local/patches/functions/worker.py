@@ -1,16 +1,20 @@
-"""Makes function processes: `python -S -E worker.py SOCKET_FD PURE PATH…`, one per asset and Python.
+"""Makes function processes: `python -S -E worker.py SOCKET PURE PATH…`, one per asset and Python.
 
-What all functions share is imported once, which takes a second; each request on the socket forks a process that imports
-its handler and answers one JSON line per invocation. No other module of the project is imported here: a function must
-find only what the real runtime has.
+What all functions share is imported once, which takes two seconds; each request on the socket forks a process that
+imports its handler and answers one JSON line per invocation. No other module of the project is imported here: a
+function must find only what the real runtime has.
+
+SOCKET is a descriptor, or a path: then it serves many local clouds, and forks such a process for each that connects.
 """
 
 import contextlib
+import ctypes
 import gc
 import importlib
 import json
 import os
 import random
+import select
 import socket
 import sys
 import time
@@ -19,6 +23,12 @@ from pathlib import Path
 from typing import Any
 
 REQUEST_BYTES = 1 << 18  # a function's environment is 4 KB at most, the rest is paths and keys
+MARKER_BYTES = 4096
+"""Room for the marker of a local cloud, which is a path."""
+CLOCK_AHEAD = "LOCAL_CLOCK_AHEAD_SECONDS"
+"""By how much a function's wall clock is ahead, from its environment: a test need not wait for what a minute brings."""
+IDLE_SECONDS = 60
+LOOK_SECONDS = 1
 SHARED = (
     "boto3",
     "aws_lambda_powertools",
@@ -56,18 +66,64 @@ class Context:
 def main() -> None:
     """Import what is shared, then fork a function's process for each request until the socket closes.
 
-    PURE: a package of the asset of which all modules are shared too; empty for none.
+    PURE: packages of the asset of which all modules are shared too, with commas; empty for none.
     """
-    channel = socket.socket(fileno=int(sys.argv[1]))
     # Between the asset and the runtime's packages is Python's own library; the worker's folder is not to be seen.
-    pure, *first, runtime = sys.argv[2:]
+    where, pure, *first, runtime = sys.argv[1:]
     sys.path[0:1] = first
     sys.path.append(runtime)
-    import_shared(Path.cwd(), pure)
+    import_shared(Path.cwd(), [package for package in pure.split(",") if package])
     shared_seconds = time.process_time()
     # A collection writes into every object that it looks at, and so would copy all that is shared into each process.
     gc.collect()
     gc.freeze()
+    serve(socket.socket(fileno=int(where)) if where.isdigit() else accepted(where), shared_seconds)
+
+
+def accepted(path: str) -> socket.socket:
+    """Listen at `path` and fork for each local cloud that connects; returns in such a process, with its connection.
+
+    It ends when `path` is gone, or when nobody has used it for a minute.
+    """
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(path)
+    listener.listen()
+    print(flush=True)  # noqa: T201 - the signal that it listens
+    used = time.monotonic()
+    while os.path.exists(path):  # noqa: PTH110 - `Path` has been imported by name
+        if reap() is None and time.monotonic() - used > IDLE_SECONDS:
+            break
+        if not select.select([listener], [], [], LOOK_SECONDS)[0]:
+            continue
+        used = time.monotonic()
+        channel, _ = listener.accept()
+        marker = channel.recv(REQUEST_BYTES)
+        if os.fork() == 0:
+            listener.close()
+            os.setsid()
+            show_marker(marker)
+            return channel
+        channel.close()
+    sys.exit()
+
+
+def show_marker(marker: bytes) -> None:
+    """Write `NAME=value` over the value that NAME has, in the memory that the kernel shows as `/proc/PID/environ`.
+
+    By it a process is found even after kill -9; what a process sets later, the kernel does not show. The process must
+    have been started with MARKER_BYTES there.
+    """
+    fields = Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    first, last = int(fields[47]), int(fields[48])  # env_start and env_end, 50 and 51 of proc(5)
+    name = marker.partition(b"=")[0] + b"="
+    if len(marker) > len(name) + MARKER_BYTES:
+        raise ValueError(f"{marker!r} is longer than {MARKER_BYTES} bytes")
+    at = first + ctypes.string_at(first, last - first).index(name)
+    ctypes.memmove(at, marker.ljust(len(name) + MARKER_BYTES, b"\0"), len(name) + MARKER_BYTES)
+
+
+def serve(channel: socket.socket, shared_seconds: float) -> None:
+    """Fork a function's process for each request until the socket closes."""
     while True:
         message, descriptors, _, _ = socket.recv_fds(channel, REQUEST_BYTES, 3)
         if not message:
@@ -85,9 +141,9 @@ def main() -> None:
             pass
 
 
-def import_shared(code: Path, pure: str) -> None:
+def import_shared(code: Path, pure: list[str]) -> None:
     """Import what an asset's functions share, and read the descriptions of services into boto3's default session."""
-    files = sorted((code / pure).rglob("*.py")) if pure else []
+    files = [file for package in pure for file in sorted((code / package).rglob("*.py"))]
     modules = (".".join(file.relative_to(code).with_suffix("").parts) for file in files)
     for name in (*SHARED, *(module.removesuffix(".__init__") for module in modules)):
         # A handler that needs what cannot be imported fails in its own process.
@@ -103,12 +159,12 @@ def import_shared(code: Path, pure: str) -> None:
             loader.load_data(name)
 
 
-def reap() -> bool:
-    """Collect one process that has ended; False when there is none."""
+def reap() -> bool | None:
+    """Collect one process that has ended; False when there is none, None when no process is left."""
     try:
         return os.waitpid(-1, os.WNOHANG)[0] != 0
     except ChildProcessError:
-        return False
+        return None
 
 
 def become(request: dict[str, Any], descriptors: list[int], shared_seconds: float) -> None:
@@ -124,6 +180,9 @@ def become(request: dict[str, Any], descriptors: list[int], shared_seconds: floa
     os.environ.update(request["environment"])
     time.tzset()
     random.seed()
+    if ahead := float(os.environ.get(CLOCK_AHEAD, 0)):
+        real = time.time
+        time.time = lambda: real() + ahead
     try:
         run(request["handler"], shared_seconds)
     finally:

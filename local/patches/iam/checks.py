@@ -2,9 +2,10 @@
 
 AWS authorises RunInstances on the instance, volume, interface, image, subnet, groups and template, each with its own
 condition keys, CreateTags for the tags it sets, PassRole for the role it hands over, and GetParameters for the
-parameter that names the image; rules on the group, and new ones with tags on the rule; SendCommand on document and
-instances with their tags; PutEvents for each entry with its source and detail type; calls with an instance's
-credentials carry its ARN; and a bucket policy sees calls as made over TLS.
+parameter that names the image; the ARN of a shared subnet has its owner's account; rules on the group, and new ones
+with tags on the rule; SendCommand on document and instances with their tags; PutEvents for each entry with its source
+and detail type; calls with an instance's credentials carry its ARN; and a bucket policy sees calls as made over TLS.
+A refusal names the resource that was refused.
 Emulator: checks one resource per call, with request tags only, and takes its plain endpoint for an insecure channel.
 """
 
@@ -17,6 +18,7 @@ from typing import Any
 
 from local.patches.ec2.images import AMAZONS
 from local.patches.ec2.launch_request import LaunchRefusedError, LaunchRequest, read_request
+from local.patches.ec2.shared_subnets import owner_of
 from local.patches.ec2.wire import Params, members, parameter, tag_specifications, tags_of
 from local.patches.iam.credentials import source_instance
 from local.patches.iam.object_keys import key_question
@@ -29,6 +31,8 @@ _caller: contextvars.ContextVar[tuple[str, str]] = contextvars.ContextVar("_call
 _extract = iam_actions.extract_resource_arn
 _enforce = iam_evaluator.enforce
 _pin_origin = app.pin_request_origin
+_refused: contextvars.ContextVar[str] = contextvars.ContextVar("_refused")
+_access_denied = iam_actions.access_denied_response
 
 RULE_ACTIONS = (
     "ec2:AuthorizeSecurityGroupIngress",
@@ -56,7 +60,10 @@ class Scope:
 
     def arn(self, kind: str, name: str = "*") -> str:
         """ARN of an EC2 resource."""
-        owner = "" if kind == "image" else self.account
+        if kind == "subnet":
+            owner = owner_of(self.account, self.region, name)
+        else:
+            owner = "" if kind == "image" else self.account
         return f"arn:aws:ec2:{self.region}:{owner}:{kind}/{name}"
 
     def tagged(self, kind: str, name: str) -> dict[str, str]:
@@ -66,7 +73,7 @@ class Scope:
 
 def install() -> None:
     """Ask for every resource; take the endpoint as TLS."""
-    override(iam_actions, extract_resource_arn=_noting)
+    override(iam_actions, extract_resource_arn=_noting, access_denied_response=_naming)
     override(iam_evaluator, enforce=_enforce_all)
     override(app, pin_request_origin=lambda address, secure: _pin_origin(address, True))
 
@@ -96,8 +103,15 @@ def _enforce_all(
             service_context={**check.context, **source_instance(access_key)},
         )
         if denied:
+            _refused.set(check.resource)
             return denied
     return None
+
+
+def _naming(*words: Any, **more: Any) -> Any:
+    if words[:2] == ("ssm", "ssm:SendCommand"):
+        more["resource_arn"] = _refused.get()
+    return _access_denied(*words, **more)
 
 
 def caller_may(action: str, resource: str) -> bool:

@@ -2,7 +2,9 @@
 
 AWS: a command goes to instances that are registered (`InvalidInstanceId` before), runs as root, is killed as a process
 group at its executionTimeout, keeps 24 000 characters of each output, passes Pending → InProgress → Success | Failed |
-TimedOut, and puts an event on each change; GetCommandInvocation may not find a command it has just accepted.
+TimedOut | Cancelled, and puts an event on each change; GetCommandInvocation may not find a command it has just
+accepted. An agent has few workers (`workers.py`). CancelCommand keeps a command that waits from running; of one that
+runs it promises nothing, and here it runs on.
 Emulator: takes every known instance as registered, ignores timeouts, keeps all output, puts no events, lists no
 invocations.
 """
@@ -25,6 +27,7 @@ from local.patches.replace import override
 from local.patches.ssm import agents as ssm_agents
 from local.patches.ssm import documents as ssm_documents
 from local.patches.ssm.documents import DocumentError, Script
+from local.patches.ssm.workers import Workers
 from local.patches.upstream import account_id, ec2, region_name, responses, scoped_dict, ssm
 
 log = logging.getLogger("local.ssm")
@@ -34,6 +37,13 @@ ERROR_CHARACTERS = fact("ssm-error-characters")
 LIST_CHARACTERS = fact("ssm-listed-characters")
 MOST_INSTANCES = fact("ssm-command-instances")
 CODE_TIMED_OUT = 137  # what the agent reports for a command it killed
+DEFAULT_DELIVERY_SECONDS = 3600
+# What a fault may say of a command that never reaches its agent: status and details.
+NEVER_RUN = {
+    "DeliveryTimedOut": ("TimedOut", "Delivery Timed Out"),
+    "Undeliverable": ("Failed", "Undeliverable"),
+}
+_GOING_ON = ("Pending", "InProgress", "Cancelling")
 
 Json = dict[str, Any]
 _handle_request = ssm.handle_request
@@ -45,9 +55,12 @@ class RunCommand:
     def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
         self._commands = scoped_dict()
+        self._workers: dict[str, Workers] = {}
+        self._guard = threading.Lock()
         self.actions = {
             **ssm_documents.ACTIONS,
             "SendCommand": self._send,
+            "CancelCommand": self._cancel,
             "GetCommandInvocation": self._get,
             "ListCommandInvocations": self._list_invocations,
             "ListCommands": self._list_commands,
@@ -73,7 +86,7 @@ class RunCommand:
         instances = [self._online(instance_id) for instance_id in ids]
         faults = [self._fleet.faults.hit("SendCommand", region_name(), document=data["DocumentName"]) for _ in ids]
         for fault in faults:
-            if fault and fault.code != "TimedOut":
+            if fault and fault.code != "TimedOut" and fault.code not in NEVER_RUN:
                 raise DocumentError(fault.code, "Spoiled by a script of the local cloud.")
         now = time.time()
         command_id = str(uuid.uuid4())
@@ -85,7 +98,8 @@ class RunCommand:
             "Parameters": data.get("Parameters") or {},
             "InstanceIds": ids,
             "RequestedDateTime": now,
-            "ExpiresAfter": now + data.get("TimeoutSeconds", 3600) + script.timeout,
+            "ExpiresAfter": now + data.get("TimeoutSeconds", DEFAULT_DELIVERY_SECONDS) + script.timeout,
+            "TimeoutSeconds": data.get("TimeoutSeconds", DEFAULT_DELIVERY_SECONDS),
             "Status": "Pending",
             "StatusDetails": "Pending",
             "TargetCount": len(ids),
@@ -99,8 +113,11 @@ class RunCommand:
         for instance, fault in zip(instances, faults, strict=True):
             invocation: Json = {"Status": "Pending", "ResponseCode": -1, "stdout": "", "stderr": "", "start": ""}
             command["Invocations"][instance.instance_id] = invocation
+            if fault and fault.code in NEVER_RUN:
+                self._advance(command, instance, invocation, *NEVER_RUN[fault.code])
+                continue
             arguments = (command, instance, invocation, script)
-            run = self._time_out if fault else self._run
+            run = self._time_out if fault else self._wait
             threading.Thread(target=run, args=arguments, name=f"ssm-{command_id[:8]}", daemon=True).start()
         return {"Command": pending}
 
@@ -109,6 +126,41 @@ class RunCommand:
         self._advance(command, instance, invocation, "InProgress")
         invocation.update(start=_iso(), end=_iso(), ResponseCode=CODE_TIMED_OUT)
         self._advance(command, instance, invocation, "TimedOut")
+
+    def _workers_of(self, instance: Instance) -> Workers:
+        with self._guard:
+            busy = self._fleet.config.ssm_busy_seconds
+            return self._workers.setdefault(instance.instance_id, Workers(busy))
+
+    def _wait(self, command: Json, instance: Instance, invocation: Json, script: Script) -> None:
+        """Run a command once its agent has a worker for it, if that is in time."""
+        workers = self._workers_of(instance)
+        seconds = command["TimeoutSeconds"] * self._fleet.config.delivery_minute_seconds / 60
+        turn = workers.begin(seconds, lambda: invocation["Status"] == "Cancelled")
+        if turn == "late":
+            log.warning("%s on %s was not started in time", command["DocumentName"], instance.instance_id)
+            self._advance(command, instance, invocation, *NEVER_RUN["DeliveryTimedOut"])
+        if turn != "begins":
+            return
+        try:
+            self._run(command, instance, invocation, script)
+        finally:
+            workers.end()
+
+    def _cancel(self, data: Json) -> Json:
+        command = self._commands.get(data["CommandId"])
+        if command is None:
+            raise DocumentError("InvalidCommandId", "")
+        for instance_id in data.get("InstanceIds") or command["InstanceIds"]:
+            invocation, instance = command["Invocations"].get(instance_id), self._fleet.get(instance_id)
+            if invocation is None or instance is None:
+                continue
+            if invocation["Status"] == "Pending":
+                self._advance(command, instance, invocation, "Cancelled")
+                self._workers_of(instance).look_again()
+            elif invocation["Status"] == "InProgress":
+                self._advance(command, instance, invocation, "Cancelling")
+        return {}
 
     def _run(self, command: Json, instance: Instance, invocation: Json, script: Script) -> None:
         self._advance(command, instance, invocation, "InProgress")
@@ -137,15 +189,20 @@ class RunCommand:
         else:
             self._advance(command, instance, invocation, "Success" if result.code == 0 else "Failed")
 
-    def _advance(self, command: Json, instance: Instance, invocation: Json, status: str) -> None:
-        invocation["Status"] = status
+    def _advance(
+        self, command: Json, instance: Instance, invocation: Json, status: str, details: str | None = None
+    ) -> None:
+        if invocation["Status"] == "Cancelling" and status not in _GOING_ON:
+            status, details = "Cancelled", None
+        invocation.update(Status=status, StatusDetails=details or _details(status))
         states = [item["Status"] for item in command["Invocations"].values()]
-        command["CompletedCount"] = sum(state not in ("Pending", "InProgress") for state in states)
+        command["CompletedCount"] = sum(state not in _GOING_ON for state in states)
         command["ErrorCount"] = sum(state in ("Failed", "TimedOut") for state in states)
         if command["CompletedCount"] < command["TargetCount"]:
             command["Status"] = "InProgress"
         else:
-            command["Status"] = next((state for state in ("Failed", "TimedOut") if state in states), "Success")
+            ended = ("Failed", "TimedOut", "Cancelled")
+            command["Status"] = next((state for state in ended if state in states), "Success")
         command["StatusDetails"] = command["Status"]
         detail = {
             "command-id": command["CommandId"],
@@ -189,7 +246,7 @@ class RunCommand:
             "ExecutionElapsedTime": invocation.get("elapsed", ""),
             "ExecutionEndDateTime": invocation.get("end", ""),
             "Status": invocation["Status"],
-            "StatusDetails": _details(invocation["Status"]),
+            "StatusDetails": invocation.get("StatusDetails", invocation["Status"]),
             "StandardOutputContent": invocation["stdout"],
             "StandardErrorContent": invocation["stderr"],
         }
@@ -211,7 +268,7 @@ class RunCommand:
                     "DocumentName": command["DocumentName"],
                     "RequestedDateTime": command["RequestedDateTime"],
                     "Status": invocation["Status"],
-                    "StatusDetails": _details(invocation["Status"]),
+                    "StatusDetails": invocation.get("StatusDetails", invocation["Status"]),
                     "CommandPlugins": [],
                 }
                 if data.get("Details"):

@@ -40,8 +40,9 @@ _running: dict[str, Any] = {}
 def install(endpoint: str) -> None:
     """Put the engine under the API. `endpoint`: where tasks call AWS."""
     from local.patches.states import clients as states_clients
-    from local.patches.states import jsonata
+    from local.patches.states import jsonata, trees
 
+    trees.install()
     states_clients.install(endpoint)
     jsonata.install()
     override(callbacks.CallbackEndpoint, setup_heartbeat_endpoint=_setup_heartbeat)

@@ -5,8 +5,9 @@ set -eu -o pipefail
 cd "$(dirname "$0")/.."
 command -v c++ > /dev/null || { echo "fuzz: c++ is missing (libFuzzer is C++). On Debian: apt-get install g++" >&2; exit 1; }
 export RUSTC_WORKSPACE_WRAPPER="$PWD/fuzz/rustc-fuzz"
-cargo build --release --locked --quiet -p cpt-relay-fuzz
-fuzz="$PWD/target/release/fuzz"
+export CARGO_BUILD_BUILD_DIR=target CARGO_TARGET_DIR=target/checked
+cargo build --profile bench --locked --quiet -p cpt-relay-fuzz
+fuzz="$PWD/target/checked/release/fuzz"
 
 one() {
     target=$1 corpus="target/fuzz/$1"

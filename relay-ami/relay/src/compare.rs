@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use crate::VERSION;
 use crate::control::{Control, ControlError};
 use crate::digest::to_hex;
-use crate::documents::command::Compare;
-use crate::documents::entry::{Kind, ListingEntry, with_basis};
+use crate::documents::command::{Compare, Overwrite};
+use crate::documents::entry::{Kind, ListingEntry, with_basis, with_same};
 use crate::documents::percent;
 use crate::documents::survey::{Survey, compare_key, listing_key, part_key};
-use crate::documents::text::SchemaVersion1;
+use crate::documents::text::{HexDigest, SchemaVersion1};
 use crate::ends::{Capabilities, Destination, Identity, Source, View};
 use crate::line_objects::LineObjects;
 use crate::receive::look::{EqualEntry, has_attributes, has_owner, is_linked};
@@ -23,6 +23,23 @@ pub struct Listing<'a> {
     /// Prefix of objects' keys; it ends with a slash or is empty.
     pub prefix: &'a str,
     pub parts: u64,
+}
+
+/// What of the listing is to be sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// When a file that is there is the same.
+    pub by: Compare,
+    /// Whether one that is not the same is replaced.
+    pub overwrite: Overwrite,
+    /// All is sent, and no byte is taken from what is there.
+    pub resend_all: bool,
+}
+
+impl From<Compare> for Rule {
+    fn from(by: Compare) -> Self {
+        Self { by, overwrite: Overwrite::Always, resend_all: false }
+    }
 }
 
 /// A file's content, by its number in the listing.
@@ -61,10 +78,18 @@ impl Listing<'_> {
     /// in their order, and which files and links the others are to `{prefix}{equal}part-NNNNN.ndjson`, an object for each of
     /// the listing's: they are looked at again before the transfer succeeds.
     ///
-    /// A file is the same with its size, its permission bits, and its modification time or its digest; a link with its
-    /// target and modification time. Where any entry differs all directories are sent: what is put into one changes its
-    /// modification time.
-    pub fn with_destination(&self, destination: &dyn Destination, by: Compare, folder: &str, equal: &str) -> Result<Survey, ControlError> {
+    /// A file of the same content with another mode or other attributes is marked, so that its bytes need not come.
+    /// A file is the same with its size, its permission bits, and its modification time or its digest, with both if it has further names
+    /// that are kept; a link with its target and modification time. Where any entry differs all directories are sent: what is put into one changes its
+    /// modification time. What is left alone is written down beside what is equal, and marked: it is only looked whether it still is there.
+    pub fn with_destination(
+        &self,
+        destination: &dyn Destination,
+        rule: impl Into<Rule>,
+        folder: &str,
+        equal: &str,
+    ) -> Result<Survey, ControlError> {
+        let Rule { by, overwrite, resend_all } = rule.into();
         // One that is not there, or cannot be looked into, has nothing that is the same.
         let (mut view, capabilities) = (destination.view().ok(), destination.capabilities());
         let mut changed = LineObjects::new(self.control, format!("{}{folder}", self.prefix));
@@ -75,24 +100,37 @@ impl Listing<'_> {
             self.part(part, |entry, line| {
                 let content = contents.as_ref().map(|contents| contents.get(&number).map(String::as_str));
                 let mut there = view.as_mut().map_or(There::Absent, |view| look(&mut **view, capabilities, entry, content));
+                if matches!(there, There::SameContent | There::Earlier | There::Other)
+                    && let Some(identity) = view.as_mut().and_then(|view| left_alone(&mut **view, capabilities, entry, overwrite))
+                {
+                    there = There::LeftAlone(identity);
+                }
+                if resend_all && !matches!(there, There::Absent) {
+                    there = There::Other;
+                }
                 // A file that comes again is another one, and its further names with it.
                 let first = entry.target.as_ref().filter(|_| entry.kind == Kind::Hardlink);
                 if first.is_some_and(|first| again.contains(first)) && matches!(there, There::Same(_)) {
                     there = There::Other;
                 }
-                if !matches!(there, There::Same(_)) && entry.attributes.as_ref().is_some_and(|attributes| attributes.linked) {
+                if !matches!(there, There::Same(_) | There::LeftAlone(_))
+                    && entry.attributes.as_ref().is_some_and(|attributes| attributes.linked)
+                {
                     again.insert(entry.path.clone());
                 }
                 number += 1;
                 found.count(entry, &there);
                 match there {
                     There::Same(Identity { inode, changed_ns }) if entry.kind != Kind::Directory => {
-                        let line = EqualEntry { entry: number - 1, inode, changed_ns };
-                        serde_json::to_writer(&mut kept, &line).map_err(|error| malformed("comparison", error))?;
-                        kept.push(b'\n');
-                        Ok(())
+                        let digest = content.flatten().filter(|_| entry.kind == Kind::File).map(HexDigest::new).transpose();
+                        let digest = digest.map_err(|why| malformed("digests", why))?;
+                        write(&mut kept, &EqualEntry { entry: number - 1, inode, changed_ns, digest, left_alone: false })
+                    }
+                    There::LeftAlone(Identity { inode, changed_ns }) => {
+                        write(&mut kept, &EqualEntry { entry: number - 1, inode, changed_ns, digest: None, left_alone: true })
                     }
                     There::Earlier => changed.add_line(&with_basis(line)),
+                    There::SameContent => changed.add_line(&with_same(line)),
                     _ => changed.add_line(line),
                 }
             })?;
@@ -119,6 +157,12 @@ impl Listing<'_> {
     }
 }
 
+fn write(lines: &mut Vec<u8>, line: &EqualEntry) -> Result<(), ControlError> {
+    serde_json::to_writer(&mut *lines, line).map_err(|error| malformed("comparison", error))?;
+    lines.push(b'\n');
+    Ok(())
+}
+
 fn malformed(what: &str, why: impl ToString) -> ControlError {
     ControlError::Malformed { what: what.to_owned(), why: why.to_string() }
 }
@@ -134,11 +178,18 @@ struct Found {
     same_bytes: u64,
     new_files: u64,
     new_bytes: u64,
+    left_alone_entries: u64,
+    left_alone_bytes: u64,
     differs: bool,
 }
 
 impl Found {
     fn count(&mut self, entry: &ListingEntry, there: &There) {
+        if matches!(there, There::LeftAlone(_)) {
+            self.left_alone_entries += 1;
+            self.left_alone_bytes += if entry.kind == Kind::Symlink { 0 } else { entry.size };
+            return;
+        }
         let same = matches!(there, There::Same(_));
         self.differs |= !same;
         let is_file = matches!(entry.kind, Kind::File | Kind::Hardlink | Kind::Special);
@@ -176,6 +227,8 @@ impl Found {
             same_bytes: self.same_bytes,
             new_files: self.new_files,
             new_bytes: self.new_bytes,
+            left_alone_entries: self.left_alone_entries,
+            left_alone_bytes: self.left_alone_bytes,
         }
     }
 }
@@ -183,20 +236,47 @@ impl Found {
 /// What the destination has in the place of an entry.
 enum There {
     Same(Identity),
+    /// A file of the same content, with another mode, owner or other attributes, or with further names and another time.
+    SameContent,
     /// A file that may be an earlier version of this one.
     Earlier,
     Other,
+    /// Something else than the source has, which is not to be replaced.
+    LeftAlone(Identity),
     Absent,
 }
 
 /// What cannot be looked at is something else, which shows when the entry is written.
 fn look(view: &mut dyn View, capabilities: Capabilities, entry: &ListingEntry, content: Option<Option<&str>>) -> There {
-    match same(view, capabilities, entry, content) {
-        Ok(Some(identity)) => There::Same(identity),
-        Ok(None) if entry.kind == Kind::File && is_file(view, entry) => There::Earlier,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => There::Absent,
-        Ok(None) | Err(_) => There::Other,
+    // The sender leaves it out, by name, whatever is here.
+    if entry.unreadable {
+        return There::Other;
     }
+    match same(view, capabilities, entry, content) {
+        Ok(There::Other) if entry.kind == Kind::File && is_file(view, entry) => There::Earlier,
+        Ok(there) => there,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => There::Absent,
+        Err(_) => There::Other,
+    }
+}
+
+/// Returns what is in the place of an entry, if that is not to be replaced. Directories are not replaced by any rule, and
+/// what cannot be looked at cannot be told.
+fn left_alone(view: &mut dyn View, capabilities: Capabilities, entry: &ListingEntry, overwrite: Overwrite) -> Option<Identity> {
+    if overwrite == Overwrite::Always || entry.kind == Kind::Directory {
+        return None;
+    }
+    let seen = percent::decode(&entry.path).ok().and_then(|path| view.see(&path).ok())?;
+    let is_left_alone = match overwrite {
+        Overwrite::Always => false,
+        Overwrite::Never => true,
+        // A time that 64 bits do not hold cannot be told to be earlier.
+        Overwrite::IfNewer => {
+            let is_as_new = capabilities.same_time(seen.mtime_ns, entry.mtime_ns) || seen.mtime_ns.is_none_or(|is| is > entry.mtime_ns);
+            entry.kind == Kind::File && seen.kind == Some(Kind::File) && capabilities.time_step_ns.is_some() && is_as_new
+        }
+    };
+    is_left_alone.then_some(seen.identity)
 }
 
 fn is_file(view: &mut dyn View, entry: &ListingEntry) -> bool {
@@ -204,36 +284,41 @@ fn is_file(view: &mut dyn View, entry: &ListingEntry) -> bool {
     seen.is_ok_and(|seen| seen.kind == Some(Kind::File) && seen.size > 0)
 }
 
-/// Returns which file the entry is where it is there as the listing has it.
+/// Returns whether the entry is there as the listing has it, or its content is.
 /// `content`, where files are compared by it: the source's digest, none where it could not be read.
-fn same(
-    view: &mut dyn View,
-    capabilities: Capabilities,
-    entry: &ListingEntry,
-    content: Option<Option<&str>>,
-) -> io::Result<Option<Identity>> {
+fn same(view: &mut dyn View, capabilities: Capabilities, entry: &ListingEntry, content: Option<Option<&str>>) -> io::Result<There> {
     let path = percent::decode(&entry.path).map_err(io::Error::other)?;
     let seen = view.see(&path)?;
-    let same_time = seen.mtime_ns == entry.mtime_ns;
+    let same_time = capabilities.same_time(seen.mtime_ns, entry.mtime_ns);
     let attributes = entry.attributes.as_deref();
     let same_mode = capabilities.same_mode(seen.mode, entry.mode, has_owner(attributes));
-    if entry.kind == Kind::Hardlink {
-        return Ok(is_linked(view, &seen, entry.target.as_deref()).then_some(seen.identity));
-    }
-    let is_same = seen.kind == Some(entry.kind)
-        && has_attributes(view, &path, attributes)?
-        && match entry.kind {
-            Kind::File => {
-                let same = same_mode && seen.size == entry.size;
-                match content {
-                    None => same && same_time,
-                    Some(content) => same && content == Some(&*to_hex(&view.digest(&path, &seen.identity)?)),
-                }
-            }
-            Kind::Directory | Kind::Special => same_mode && same_time,
-            Kind::Hardlink => false,
-            Kind::Symlink => same_time && entry.target == seen.target.as_deref().map(percent::encode),
-        };
     // As it was before it was read: what changes it meanwhile shows in the look at the end.
-    Ok(is_same.then_some(seen.identity))
+    let there = There::Same(seen.identity);
+    if entry.kind == Kind::Hardlink {
+        return Ok(if is_linked(view, &seen, entry.target.as_deref()) { there } else { There::Other });
+    }
+    if seen.kind != Some(entry.kind) {
+        return Ok(There::Other);
+    }
+    let has_attributes = has_attributes(view, &path, attributes)?;
+    // By its time a receiver knows the file that it gives further names to.
+    let is_linked = attributes.is_some_and(|attributes| attributes.linked);
+    let may_keep_its_time = !is_linked || same_time || capabilities.time_step_ns.is_none();
+    let is_same = match entry.kind {
+        Kind::File => {
+            let same_content = seen.size == entry.size
+                && match content {
+                    None => same_time,
+                    Some(content) => content == Some(&*to_hex(&view.digest(&path, &seen.identity, &|_| ())?)),
+                };
+            if same_content && entry.size > 0 && !(same_mode && has_attributes && may_keep_its_time) {
+                return Ok(There::SameContent);
+            }
+            same_content && same_mode && may_keep_its_time
+        }
+        Kind::Directory | Kind::Special => same_mode && same_time,
+        Kind::Hardlink => false,
+        Kind::Symlink => same_time && entry.target == seen.target.as_deref().map(percent::encode),
+    };
+    Ok(if is_same && has_attributes { there } else { There::Other })
 }

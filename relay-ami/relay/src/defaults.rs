@@ -52,8 +52,14 @@ pub const LANE_WINDOW: usize = 64;
 pub const SYNC_INTERVAL: Duration = Duration::from_millis(200);
 /// Verified chunks that wait for their sync; beyond it lanes stop reading. 64 lanes × `LANE_WINDOW` would be 4096.
 pub const COMMIT_QUEUE: usize = 1024;
-/// Entries of those chunks; beyond it lanes stop reading, since a chunk may hold 2 000.
-pub const COMMIT_ENTRIES: usize = 200_000;
+/// Memory of those chunks' entries; beyond it lanes stop reading, since a chunk may hold 2 000. Of 120 000 entries without attributes.
+pub const COMMIT_MEMORY: usize = 48 << 20;
+/// An entry that has come and waits for its sync, beside its path and attributes: what tells of it, its partial file and that file's name.
+pub const ENTRY_MEMORY: usize = 400;
+/// Files in doubt that wait until they are read again, and are open meanwhile. While there are more, nothing is committed.
+pub const CHECK_QUEUE: usize = 1024;
+/// Holes that a receiver remembers of all files together, 16 MiB. Of the others the bytes decide.
+pub const HOLES_OF_ALL: usize = 1 << 19;
 /// Verified bytes that wait for their sync: what the disk wrote in this time, by its last sync …
 pub const UNSYNCED_TIME: Duration = Duration::from_secs(5);
 /// … and so many always: eight chunks of 8 MiB, more than a sync interval brings at 300 MB/s.
@@ -81,8 +87,6 @@ pub const DISK_LEAST_FREE: u64 = 1 << 30;
 pub const LOOK_THREADS: usize = 8;
 /// Lines of the listing that one of them takes at a time: a millisecond or two of work.
 pub const LOOK_LINES: usize = 2_000;
-/// Of those, the lines that count as one call to the disk: on a network's file system 50 ms, far below what counts as hanging.
-pub const LOOK_LINES_PER_CALL: usize = 50;
 /// Entries that are named where they are not as they should be.
 pub const LOOK_NAMED: usize = 10;
 /// Times that the listing is tried to be read, each for as long as a call may take.
@@ -116,13 +120,15 @@ pub const AHEAD_THREADS: usize = 64;
 pub const AHEAD_NAMES: usize = 256;
 /// Files that are opened ahead of one lane at most: two for each thread.
 pub const AHEAD_FILES: usize = 32;
-/// A lane at either end: buffers for plaintext and ciphertext each way and for reading, two stacks, and what the kernel holds for its socket.
+/// A lane at either end: buffers for plaintext and ciphertext each way and for reading, two stacks, what the kernel holds for its socket, and
+/// at the receiver the entries of the chunk that is arriving.
 pub const LANE_MEMORY: u64 = 2 << 20;
 /// A sender beside its lanes: manifest lines read ahead, digests, 16 MiB for the program and its clients, and 8 MiB for the first bytes of
 /// files that are opened ahead of four lanes.
 pub const SENDER_MEMORY: u64 = QUEUE_MANIFEST_BYTES as u64 + ENTRY_TABLE_MEMORY as u64 + (24 << 20);
-/// A receiver beside its lanes: entries that wait for their sync (about 250 bytes each), and the rest as at the sender.
-pub const RECEIVER_MEMORY: u64 = (COMMIT_ENTRIES as u64 * 250) + ENTRY_TABLE_MEMORY as u64 + (16 << 20);
+/// A receiver beside its lanes: entries that wait for their sync, holes of 32 bytes each, and the rest as at the sender. A chunk that is
+/// arriving is its lane's.
+pub const RECEIVER_MEMORY: u64 = COMMIT_MEMORY as u64 + 32 * HOLES_OF_ALL as u64 + ENTRY_TABLE_MEMORY as u64 + (16 << 20);
 /// Of a table of entries, what stays in memory: with digests, those of a million. The rest goes into a file.
 pub const ENTRY_TABLE_MEMORY: usize = 32 << 20;
 /// A path's need for lanes is looked at so often: ten round trips of the longest path, so that new lanes are up to speed.
@@ -134,8 +140,16 @@ pub const GROWTH_TRIAL: u32 = 3;
 
 /// Chunks that are read ahead of the lanes: 64 lanes take one each, and four ranges of 128 are not too many to hold.
 pub const QUEUE_CHUNKS: usize = 512;
-/// Manifest bytes that are read ahead (a 4 MiB chunk of 1 KiB files has 4096 lines of about 250 bytes: 1 MiB).
+/// Manifest lines that are read ahead, under way, or wait for somebody's decision: a chunk has 1 MiB of them at most. At 250 bytes a line
+/// the 130 chunks bring 270 000 files for each round trip and sync.
 pub const QUEUE_MANIFEST_BYTES: usize = 64 << 20;
+/// Pauses before an entry of the destination is looked at again that cannot be looked at.
+pub const LOOK_AGAIN: [Duration; 3] = [Duration::from_millis(100), Duration::from_millis(400), Duration::from_millis(1600)];
+/// Whoever may read a destination may lock it; an attempt that removes things there is waited for so long.
+pub const REMOVAL_LOCK_TIMEOUT: Duration = Duration::from_secs(300);
+/// Times that a file is read again because its change time has moved while it was read: names of it that are made or removed, a mode, an
+/// owner. With a snapshot by hard links each hour that is most of a day.
+pub const SECOND_LOOKS: u32 = 16;
 /// Times that the files that differ at the end are sent again: what spoiled them thrice would spoil them a fourth time.
 pub const REPAIR_ROUNDS: u32 = 3;
 /// Entries left out that the sender's log names, and that an error's words count up from.
@@ -157,6 +171,9 @@ pub const WATCH_INTERVAL: Duration = Duration::from_millis(500);
 /// A transfer of which so long no chunk is delivered and no path changes keeps its relays no longer: the state machine gives it up
 /// after the same time. Where there is none any more, since its stack was deleted, this ends the relays.
 pub const STANDSTILL: Duration = Duration::from_secs(300);
+/// By which a look at the meter may be late: `LATE_SECONDS` of the control plane, a minute and a quarter between two looks and five
+/// minutes.
+pub const LATEST_LOOK: Duration = Duration::from_secs(375);
 /// What arms a machine's power-off, before the time, `+MINUTES`; once more takes the place of the one before. Nobody is logged in
 /// who would have to be told.
 pub const POWER_OFF: [&str; 3] = ["shutdown", "-P", "--no-wall"];
@@ -206,9 +223,11 @@ pub const PART_LINES: usize = 50_000;
 pub const FIRST_PART_LINES: usize = 100;
 /// Problems that a survey names.
 pub const PROBLEMS_NAMED: usize = 20;
+/// Names of extended attributes that a survey tells: a machine's programs have a few.
+pub const UNKEPT_NAMED: usize = 20;
 /// Streams of a probe: eight windows of 4 MiB carry 270 MB/s over 125 ms (Oregon to Ireland) and pass the 5 Gbit/s of one flow inside.
 pub const PROBE_STREAMS: usize = 8;
-/// Share of a probe's seconds for each intra-region probe: they run one after another, so 4 pairs take as long as one inter-region probe.
+/// Share of a probe's seconds for the intra-region probe, which all paths of a pre-test wait for.
 pub const INTRA_PROBE_SHARE: f64 = 0.25;
 /// Port of all daemons.
 pub const PORT: u16 = 4600;

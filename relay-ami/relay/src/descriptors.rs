@@ -6,7 +6,7 @@ use std::fs;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::defaults::{COMMIT_QUEUE, LANES_AT_START, MAX_UNAUTHENTICATED, TABLE_CONCURRENCY};
+use crate::defaults::{CHECK_QUEUE, COMMIT_QUEUE, LANES_AT_START, MAX_UNAUTHENTICATED, TABLE_CONCURRENCY};
 
 /// A lane at either end: its socket, the file that it reads or writes, the directory above, and one more while it descends
 /// to the next file.
@@ -44,8 +44,9 @@ impl Role {
         let lanes = LANES_AT_START as u64;
         match self {
             Self::Sender => OWN + lanes * LANE,
-            // A large file is open until its last part is synced; a part waits in the queue or in the batch that is synced.
-            Self::Receiver => OWN + lanes * LANE + MAX_UNAUTHENTICATED as u64 + COMMIT_QUEUE as u64,
+            // A large file is open until its last part is synced, or it is out of doubt; a part waits in the queue or in the batch that is
+            // synced.
+            Self::Receiver => OWN + lanes * LANE + MAX_UNAUTHENTICATED as u64 + (COMMIT_QUEUE + CHECK_QUEUE) as u64,
             Self::Relay => OWN + lanes * STREAM + MAX_UNAUTHENTICATED as u64,
         }
     }

@@ -16,16 +16,22 @@ const fn of_start(epoch: u64) -> Range<u64> {
     first..first + PROCESSES_PER_START
 }
 
+/// Returns the start that a process of this epoch is of.
+#[must_use]
+pub const fn start_of(epoch: u64) -> u64 {
+    epoch / PROCESSES_PER_START
+}
+
 /// Returns whether both are of processes of one start.
 #[must_use]
 pub const fn same_start(one: u64, other: u64) -> bool {
-    one / PROCESSES_PER_START == other / PROCESSES_PER_START
+    start_of(one) == start_of(other)
 }
 
 /// Returns whether `one` is of a process of a later start than `other` is.
 #[must_use]
 pub const fn is_later_start(one: u64, other: u64) -> bool {
-    one / PROCESSES_PER_START > other / PROCESSES_PER_START
+    start_of(one) > start_of(other)
 }
 
 /// Claims the next epoch of the start that `first` begins, and publishes the keys in it, in one write. None where a later start has

@@ -2,6 +2,9 @@
 
 use crate::wire::block::block_bytes;
 
+/// Less than this is always sent: whether it is there could be found out by guessing.
+pub const LEAST_BYTES: u64 = 4 << 10;
+
 /// The blocks of a part that the receiver has, and how large blocks are.
 #[derive(Debug, Default)]
 pub struct Had {

@@ -37,6 +37,13 @@ impl Counters {
         self.saved.fetch_add(bytes, Ordering::Relaxed);
     }
 
+    /// Bytes that went out on the wire.
+    pub fn sent(&self) -> u64 {
+        // In this order: what is saved has moved.
+        let saved = self.saved.load(Ordering::Relaxed);
+        self.moved.load(Ordering::Relaxed).saturating_sub(saved)
+    }
+
     pub fn delivered(&self, bytes: u64, files: u64) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.files.fetch_add(files, Ordering::Relaxed);
@@ -59,6 +66,8 @@ pub struct Reporter {
     at: Instant,
     /// Time for which a call of the file system has kept a thread of this end; none below `FILE_SYSTEM_SLOW`.
     pub in_file_system: Option<Duration>,
+    /// Calls of the file system that have returned within work that goes on.
+    pub steps: u64,
 }
 
 impl Reporter {
@@ -72,7 +81,7 @@ impl Reporter {
             counters.saved.store(before.saved_bytes, Ordering::Relaxed);
             *lock(&counters.first_byte_at) = before.first_byte_at;
         }
-        Self { side, epoch, sequence, advance: u64::MAX, moved, at: Instant::now(), in_file_system: None }
+        Self { side, epoch, sequence, advance: u64::MAX, moved, at: Instant::now(), in_file_system: None, steps: 0 }
     }
 
     /// Seconds since the last report.
@@ -81,12 +90,12 @@ impl Reporter {
         self.at.elapsed().as_secs_f64()
     }
 
-    /// Reports. The sequence grows when a counter did, or when this end `waits` for somebody else, which is no fault of its own.
+    /// Reports. The sequence grows when a counter did, when a call of long work has returned, or when this end `waits` for somebody else, which is no fault of its own.
     /// The rate is that of moved bytes: deliveries come in chunks and would make it jump.
     pub fn report(&mut self, control: &dyn Control, counters: &Counters, waits: bool, lanes: Vec<LaneProgress>) {
         // In this order: what is saved has moved.
         let saved = counters.saved.load(Ordering::Relaxed);
-        let (advance, moved) = (counters.advance(), counters.moved.load(Ordering::Relaxed));
+        let (advance, moved) = (counters.advance() + self.steps, counters.moved.load(Ordering::Relaxed));
         if waits || advance != self.advance {
             self.sequence += 1;
         }

@@ -51,11 +51,21 @@ impl Router {
 
     /// Begins the time-to-live of the last of these relays anew; the others are the way to it.
     pub fn keep_alive(&self, hops: &[Hop]) -> Result<(), RouteError> {
+        self.tell(hops, Action::Keepalive)
+    }
+
+    /// Powers the machine of the last of these relays off.
+    pub fn power_off(&self, hops: &[Hop]) -> Result<(), RouteError> {
+        self.tell(hops, Action::PowerOff)
+    }
+
+    /// Says `what` to the last of these relays.
+    fn tell(&self, hops: &[Hop], what: Action) -> Result<(), RouteError> {
         let Some(first) = hops.first() else { return Ok(()) };
         let socket = connect(Some(first), first.address)?;
         for (at, hop) in hops.iter().enumerate() {
             let next = hops.get(at + 1);
-            self.ask(&socket, hop, next, next.map_or(Action::Keepalive, |next| Action::Forward(next.address.0)))?;
+            self.ask(&socket, hop, next, next.map_or(what, |next| Action::Forward(next.address.0)))?;
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::VERSION;
 use crate::control::{Control, ControlError};
-use crate::defaults::{FIRST_PART_LINES, PART_LINES, PROBLEMS_NAMED};
+use crate::defaults::{FIRST_PART_LINES, PART_LINES, PROBLEMS_NAMED, UNKEPT_NAMED};
 use crate::documents::command::Compress;
 use crate::documents::entry::{Kind, ListingEntry};
 use crate::documents::percent;
@@ -16,6 +16,9 @@ use crate::documents::text::SchemaVersion1;
 use crate::ends::{Listed, Source};
 use crate::line_objects::LineObjects;
 use crate::sample::Sample;
+
+/// Extended attributes with names that are not told one by one.
+const OTHERS: &str = "others";
 
 /// What a scan does besides listing.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,22 +48,27 @@ pub fn source(source: &dyn Source, control: &dyn Control, prefix: &str, options:
         directories: 0,
         symlinks: 0,
         bytes: 0,
+        stored_bytes: 0,
+        further_names: 0,
         largest_file_bytes: 0,
         parts: 0,
         listing_digest: String::new(),
         problem_count: 0,
         complete: false,
+        kernel: source.kernel(),
+        places: source.places(),
     };
     let (lines, largest, problems, digest) = (Vec::new(), String::new(), Vec::new(), blake3::Hasher::new());
     let full = FIRST_PART_LINES;
-    let (left_out, reasons) = (LineObjects::new(control, format!("{prefix}{UNSELECTED_FOLDER}")), BTreeMap::new());
+    let left_out = LineObjects::new(control, format!("{prefix}{UNSELECTED_FOLDER}"));
+    let (reasons, unkept) = (BTreeMap::new(), BTreeMap::new());
     let mut listing =
-        Listing { control, prefix, announce, lines, count: 0, full, digest, so_far, left_out, reasons, largest, sample, problems };
+        Listing { control, prefix, announce, lines, count: 0, full, digest, so_far, left_out, reasons, unkept, largest, sample, problems };
     source.list(&mut |listed| listing.take(listed))?;
     listing.write()?;
     let (unselected_parts, unselected) = listing.left_out.finish()?;
     listing.tell(true)?;
-    let Listing { so_far, reasons, largest, sample, problems, digest, .. } = listing;
+    let Listing { so_far, reasons, unkept, largest, sample, problems, digest, .. } = listing;
     Ok(Survey::Source {
         schema_version: SchemaVersion1,
         daemon_version: VERSION,
@@ -69,14 +77,19 @@ pub fn source(source: &dyn Source, control: &dyn Control, prefix: &str, options:
         symlinks: so_far.symlinks,
         skipped: [Reason::Special, Reason::Leftover].iter().filter_map(|reason| reasons.get(reason)).sum(),
         unselected: reasons,
+        unkept,
         unselected_parts,
         unselected_digest: (unselected_parts > 0).then(|| unselected.to_hex().to_string()),
         bytes: so_far.bytes,
+        stored_bytes: so_far.stored_bytes,
+        further_names: so_far.further_names,
         largest_file_bytes: so_far.largest_file_bytes,
         read_mb_s: source.read_rate(&largest, so_far.largest_file_bytes),
         packed_share: sample.and_then(|sample| sample.packed_share(source)),
         parts: so_far.parts,
         listing_digest: digest.finalize().to_hex().to_string(),
+        kernel: so_far.kernel,
+        places: so_far.places,
         problems,
         problem_count: so_far.problem_count,
     })
@@ -95,6 +108,8 @@ struct Listing<'a> {
     /// What is left out, and how many by the reason.
     left_out: LineObjects<'a>,
     reasons: BTreeMap<Reason, u64>,
+    /// Extended attributes that are not kept, and how many entries have them.
+    unkept: BTreeMap<String, u64>,
     /// The largest file, as the listing has it.
     largest: String,
     /// None where nobody asks how well it packs.
@@ -111,6 +126,7 @@ impl Listing<'_> {
                     Kind::File => {
                         so_far.files += 1;
                         so_far.bytes += entry.size;
+                        so_far.stored_bytes += entry.stored.map_or(entry.size, |stored| stored.min(entry.size));
                         if let Some(sample) = &mut self.sample {
                             sample.take(&entry.source, entry.size);
                         }
@@ -120,8 +136,12 @@ impl Listing<'_> {
                     }
                     Kind::Directory => so_far.directories += 1,
                     Kind::Symlink => so_far.symlinks += 1,
-                    // Their bytes are counted by the first name, or none.
-                    Kind::Hardlink | Kind::Special => so_far.files += 1,
+                    // Its bytes are counted by the first name.
+                    Kind::Hardlink => {
+                        so_far.files += 1;
+                        so_far.further_names += 1;
+                    }
+                    Kind::Special => so_far.files += 1,
                 }
                 return self.line(&entry);
             }
@@ -129,6 +149,13 @@ impl Listing<'_> {
                 let before = so_far.files + so_far.directories + so_far.symlinks;
                 *self.reasons.entry(reason).or_default() += 1;
                 return self.left_out.add(&Unselected { path: percent::encode(&path), reason, before });
+            }
+            Listed::Unkept(names) => {
+                for name in names {
+                    let name = percent::encode(&name);
+                    let is_named = self.unkept.contains_key(&name) || self.unkept.len() < UNKEPT_NAMED;
+                    *self.unkept.entry(if is_named { name } else { OTHERS.to_owned() }).or_default() += 1;
+                }
             }
             Listed::Problem(path, reason) => {
                 so_far.problem_count += 1;
@@ -186,14 +213,19 @@ pub fn refused_source(path: &Path, reason: String) -> Survey {
         symlinks: 0,
         skipped: 0,
         unselected: BTreeMap::new(),
+        unkept: BTreeMap::new(),
         unselected_parts: 0,
         unselected_digest: None,
         bytes: 0,
+        stored_bytes: 0,
+        further_names: 0,
         largest_file_bytes: 0,
         read_mb_s: None,
         packed_share: None,
         parts: 0,
         listing_digest: blake3::hash(b"").to_hex().to_string(),
+        kernel: None,
+        places: Vec::new(),
         problems: vec![Problem::of(path.as_os_str().as_bytes(), reason)],
         problem_count: 1,
     }

@@ -40,13 +40,16 @@ impl Selector {
     /// Why this is left out; none where it is moved. None of the directories above is excluded. A directory is only ever excluded:
     /// what it holds may be included.
     #[must_use]
-    pub fn leaves_out(&self, path: &[u8], kind: Option<Kind>, size: u64, mtime_ns: i64) -> Option<Reason> {
+    pub fn leaves_out(&self, path: &[u8], kind: Option<Kind>, size: u64, mtime_ns: Option<i64>) -> Option<Reason> {
         let is_directory = kind == Some(Kind::Directory);
         if self.excludes(path, is_directory) {
             return Some(Reason::Excluded);
         }
         if is_directory {
             return None;
+        }
+        if self.limits.skip_links && kind == Some(Kind::Symlink) {
+            return Some(Reason::Link);
         }
         if !self.includes(path, false) {
             return Some(Reason::NotIncluded);
@@ -60,10 +63,11 @@ impl Selector {
                 return Some(Reason::TooLarge);
             }
         }
-        if modified_from_ns.is_some_and(|from| mtime_ns < from) {
+        // Of a time that cannot be told no rule can tell either.
+        if mtime_ns.zip(*modified_from_ns).is_some_and(|(at, from)| at < from) {
             return Some(Reason::TooOld);
         }
-        modified_until_ns.is_some_and(|until| mtime_ns >= until).then_some(Reason::TooNew)
+        mtime_ns.zip(*modified_until_ns).is_some_and(|(at, until)| at >= until).then_some(Reason::TooNew)
     }
 }
 

@@ -11,30 +11,42 @@ use crate::thread::lock;
 #[derive(Debug)]
 pub struct UnderWay {
     begun: Instant,
-    callers: Mutex<Vec<Arc<AtomicU64>>>,
+    callers: Mutex<Vec<Arc<Since>>>,
+    steps: Arc<AtomicU64>,
 }
 
 /// Who makes one call at a time, again and again. Streams enter and leave four times for each small file: so nothing is locked.
 #[derive(Debug)]
 pub struct Caller {
     begun: Instant,
-    /// Time at which the present call began, nanoseconds after `begun`; 0 without one.
-    since: Arc<AtomicU64>,
+    since: Arc<Since>,
+    steps: Arc<AtomicU64>,
 }
 
-/// One call, which is over when this is dropped.
+/// Nanoseconds after `begun`; 0 without a call.
+#[derive(Debug, Default)]
+struct Since {
+    /// Time at which the present call began.
+    call: AtomicU64,
+    /// Time at which the first of the calls began that follow one another.
+    work: AtomicU64,
+}
+
+/// One call, or several that follow one another; they are over when this is dropped.
 #[must_use]
 pub struct Call {
-    since: Arc<AtomicU64>,
+    begun: Instant,
+    since: Arc<Since>,
+    steps: Arc<AtomicU64>,
 }
 
 impl UnderWay {
     pub fn caller(&self) -> Caller {
-        let since = Arc::<AtomicU64>::default();
+        let since = Arc::<Since>::default();
         let mut callers = lock(&self.callers);
         callers.retain(|caller| Arc::strong_count(caller) > 1);
         callers.push(Arc::clone(&since));
-        Caller { begun: self.begun, since }
+        Caller { begun: self.begun, since, steps: Arc::clone(&self.steps) }
     }
 
     /// A call of somebody who makes few.
@@ -42,11 +54,27 @@ impl UnderWay {
         self.caller().enter()
     }
 
-    /// Returns how long the oldest has been under way; none without any.
+    /// Returns how long the oldest call has not returned; none without any.
     #[must_use]
     pub fn longest(&self) -> Option<Duration> {
+        self.since_oldest(|since| &since.call)
+    }
+
+    /// Returns how long somebody has made one call after the other; none where nobody is in one.
+    #[must_use]
+    pub fn longest_work(&self) -> Option<Duration> {
+        self.since_oldest(|since| &since.work)
+    }
+
+    /// The number of calls that were followed by another one of the same work: it grows while long work goes on.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.steps.load(Ordering::Relaxed)
+    }
+
+    fn since_oldest(&self, of: impl Fn(&Since) -> &AtomicU64) -> Option<Duration> {
         let callers = lock(&self.callers);
-        let oldest = callers.iter().map(|since| since.load(Ordering::Relaxed)).filter(|since| *since != 0).min()?;
+        let oldest = callers.iter().map(|since| of(since).load(Ordering::Relaxed)).filter(|since| *since != 0).min()?;
         Some(self.begun.elapsed().saturating_sub(Duration::from_nanos(oldest)))
     }
 
@@ -59,23 +87,38 @@ impl UnderWay {
 
 impl Default for UnderWay {
     fn default() -> Self {
-        Self { begun: Instant::now(), callers: Mutex::default() }
+        Self { begun: Instant::now(), callers: Mutex::default(), steps: Arc::default() }
     }
 }
 
 impl Caller {
     pub fn enter(&self) -> Call {
-        // 585 years fit in.
-        let now = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX).max(1);
-        self.since.store(now, Ordering::Relaxed);
-        Call { since: Arc::clone(&self.since) }
+        let now = nanoseconds(self.begun);
+        self.since.work.store(now, Ordering::Relaxed);
+        self.since.call.store(now, Ordering::Relaxed);
+        Call { begun: self.begun, since: Arc::clone(&self.since), steps: Arc::clone(&self.steps) }
+    }
+}
+
+impl Call {
+    /// The call has returned, and another one of the same work follows: whoever reads a large file or places a thousand entries hangs
+    /// only if one of the calls for that does not return.
+    pub fn goes_on(&self) {
+        self.since.call.store(nanoseconds(self.begun), Ordering::Relaxed);
+        self.steps.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 impl Drop for Call {
     fn drop(&mut self) {
-        self.since.store(0, Ordering::Relaxed);
+        self.since.call.store(0, Ordering::Relaxed);
+        self.since.work.store(0, Ordering::Relaxed);
     }
+}
+
+/// 585 years fit in; 0 means that there is no call.
+fn nanoseconds(begun: Instant) -> u64 {
+    u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX).max(1)
 }
 
 #[cfg(test)]
@@ -114,5 +157,20 @@ mod tests {
         drop(call);
         let _another = calls.caller();
         assert_eq!(lock(&calls.callers).len(), 2);
+    }
+
+    #[test]
+    fn work_that_goes_on_hangs_only_where_one_of_its_calls_does_not_return() {
+        let calls = UnderWay::default();
+        let call = calls.enter();
+        std::thread::sleep(Duration::from_millis(20));
+        call.goes_on();
+        assert!(calls.longest() < Some(Duration::from_millis(20)), "the first call has returned");
+        assert!(calls.longest_work() >= Some(Duration::from_millis(20)));
+        assert_eq!(calls.steps(), 1);
+        std::thread::sleep(Duration::from_millis(20));
+        assert!(calls.longest() >= Some(Duration::from_millis(20)), "the second one has not");
+        drop(call);
+        assert_eq!((calls.longest(), calls.longest_work(), calls.steps()), (None, None, 1));
     }
 }

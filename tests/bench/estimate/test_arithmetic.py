@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bench.estimate.arithmetic import Tariff, bill, percentile, regret, relative_error
+from bench.estimate.arithmetic import Tariff, bill, percentile, probed, regret, relative_error
 
 TARIFF = Tariff({"near": 0.36, "far": 0.72}, leaving_gb=0.02, call={"transitions": 0.5, "events": 0.25})
 
@@ -51,6 +51,18 @@ def test_bytes_that_leave_a_third_region_are_billed_there_too() -> None:
         {"regions": ["near", "third", "far"], "share": 0.25},
     ]
     assert bill({"bytes": 10**9, "nodes": [], "routes": ways}, {}, tariff) == pytest.approx(0.02 + 0.25 * 0.08)
+
+
+def test_all_that_left_is_billed_not_what_arrived() -> None:
+    report = {"bytes": 10**9, "nodes": []}
+    assert bill(report, {}, TARIFF, left_bytes=3 * 10**9) == pytest.approx(0.06)
+
+
+def test_a_pre_test_sent_what_each_hop_between_regions_measured() -> None:
+    pair = [{"stage": stage, "measuredInterRegionMBps": 20.0} for stage in (0, 1)]
+    route = [{"stage": 2, "measuredInterRegionMBps": 5.0, "measuredHopMBps": 8.0}]
+    untested = [{"stage": 0}]
+    assert probed({"nodes": [*pair, *route, *untested]}, 2.0) == 56_000_000
 
 
 def test_calls_are_billed_by_their_names() -> None:

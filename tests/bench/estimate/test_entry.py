@@ -33,9 +33,9 @@ def test_generated_scenarios_can_be_named_by_seed() -> None:
     assert scenario == generated(5, 8)[2]
 
 
-def test_all_33_run_by_default_and_all_first_contacts() -> None:
+def test_all_35_run_by_default_and_all_first_contacts() -> None:
     options = entry.parse([])
-    assert len(entry.chosen(options)) == 33
+    assert len(entry.chosen(options)) == 35
     assert len(entry.contacts_of(options)) == 6
     assert entry.contacts_of(entry.parse(["--quick"])) == []
 

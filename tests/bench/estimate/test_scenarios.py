@@ -2,7 +2,8 @@
 
 import pytest
 
-from bench.estimate.scenarios import MACHINE_LIMIT, NAMED, Machine, Scenario, Slower, generated
+from bench.estimate.scenarios import MACHINE_LIMIT, NAMED, PROBE_SECONDS, Machine, Scenario, Slower, generated
+from lambdas.core.estimate.pre_tests import seconds
 
 EVERY_SEED = [scenario for seed in range(25) for scenario in generated(seed, 8)]
 
@@ -14,7 +15,7 @@ def test_the_same_seed_generates_the_same_scenarios() -> None:
 
 def test_names_tell_scenarios_apart() -> None:
     names = [scenario.name for scenario in (*NAMED, *generated(1, 8))]
-    assert len(set(names)) == 33
+    assert len(set(names)) == 35
     assert not any("," in name or " " in name for name in names)
 
 
@@ -52,6 +53,15 @@ def test_three_relays_of_a_route_carry_what_its_narrowest_link_does() -> None:
     (scenario,) = (one for one in NAMED if one.name == "third-region")
     assert scenario.direct == 4
     assert scenario.rate(2) == 4 + 25
+
+
+def test_with_a_pre_test_pairs_join_when_it_is_over() -> None:
+    machine = Machine(20, 160)
+    plain, tested = (Scenario("a", 600, 2, machine, machine, machine, pre_test=test) for test in (False, True))
+    assert tested.seconds(0) == plain.seconds(0)
+    later = seconds(PROBE_SECONDS, 2)
+    # What two pairs would have carried meanwhile comes at the rate of all three paths.
+    assert tested.seconds(2) - plain.seconds(2) == pytest.approx(later * 2 / 3)
 
 
 def test_of_unequal_relays_the_mean_counts() -> None:

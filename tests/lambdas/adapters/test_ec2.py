@@ -101,6 +101,14 @@ def test_launch_asks_for_what_the_borders_say(ec2: Any, network: tuple[str, str,
     assert (tags["cpt:transfer"], tags["cpt:role"], tags["cpt:deployment"]) == ("first", "source", "cpt")
 
 
+def test_relays_and_their_disks_carry_the_tags_of_the_request(ec2: Any, network: tuple[str, str, str]) -> None:
+    arguments = Ec2Compute(ec2, "cpt", ec2)._run_arguments(order(network, tags={"team": "storage"}))
+    for kind in arguments["TagSpecifications"]:
+        keys = [tag["Key"] for tag in kind["Tags"]]
+        assert "team" in keys
+        assert len(keys) == len(set(keys)), "EC2 refuses a key that is given twice"
+
+
 def test_arm_relays_are_launched_from_the_template_with_an_arm_image(ec2: Any, network: tuple[str, str, str]) -> None:
     arguments = Ec2Compute(ec2, "cpt", ec2)._run_arguments(order(network, template="c7gn.large"))
     assert arguments["LaunchTemplate"] == {"LaunchTemplateName": "cpt-relay-arm64", "Version": "$Latest"}

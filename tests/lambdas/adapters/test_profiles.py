@@ -12,7 +12,7 @@ from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_profiles import DynamoProfileStore
 from lambdas.adapters.ports import ProfileStore
 from lambdas.core.errors import Throttled, WriteConflict
-from lambdas.core.estimate.history import integrate
+from lambdas.core.estimate.history import Event, integrate
 from lambdas.core.estimate.profile import Known, Metric
 from tests.lambdas.clock import FakeClock
 from tests.lambdas.memory.stores import MemoryProfileStore
@@ -58,6 +58,15 @@ def test_samples_are_integrated_one_after_the_other(profiles: ProfileStore) -> N
         history = integrate(history, sample, at_seconds)
     assert history is not None
     assert known(profiles, "interRegion") == Known(history.mean, history.sigma, 3, 9000.25, "measured")
+
+
+def test_an_event_is_kept_with_its_weight_and_as_many_measurements_as_it_is_made_of(profiles: ProfileStore) -> None:
+    history = None
+    for event in (Event(10.0, 2.0, 4, 0.25, 8.0), Event(20.0, 0.0, 2, 1.0, 3.0)):
+        profiles.integrate(TYPE, PAIR, "interRegion", event, 1000.0)
+        history = integrate(history, event, 1000.0)
+    assert history is not None
+    assert known(profiles, "interRegion") == Known(18.0, history.sigma, 2, 1000.0, "measured", 8.0, 6, 1.25)
 
 
 def test_metrics_and_subjects_are_kept_apart(profiles: ProfileStore) -> None:

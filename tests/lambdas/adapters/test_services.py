@@ -7,15 +7,17 @@ from typing import Any
 import boto3
 import pytest
 from botocore.exceptions import ClientError
+from botocore.retries.standard import ThrottledRetryableChecker
 from botocore.stub import Stubber
 from moto import mock_aws
 
 from lambdas.adapters.events import EventBus
-from lambdas.adapters.records import NotManagedError
+from lambdas.adapters.records import DocumentName, NotManagedError, OlderDocumentError
 from lambdas.adapters.s3 import S3Objects
 from lambdas.adapters.sns import SnsNotifications
 from lambdas.adapters.ssm import SsmCommands
 from lambdas.adapters.stepfunctions import StepFunctions
+from lambdas.adapters.throttling import is_throttled
 from lambdas.core.errors import MissingPermission, Throttled
 
 MACHINE = "arn:aws:states:us-west-2:000000000000:stateMachine:cpt-transfer"
@@ -37,8 +39,8 @@ def test_objects_are_written_listed_read_by_line_and_deleted(objects: S3Objects)
     assert list(objects.lines("a/2")) == [b"one", b"two", long]
     assert list(objects.lines("a/1")) == []
     assert (objects.read("a/1"), objects.read("a/3")) == (b"", None)
-    objects.delete(["a/1", "a/2", "a/3"])
-    objects.delete([])
+    assert objects.delete(["a/1", "a/2", "a/3"]) == 3
+    assert objects.delete([]) == 0
     assert objects.keys("a/") == []
 
 
@@ -47,6 +49,22 @@ def stub(service: str) -> tuple[Any, Stubber]:
     stubber = Stubber(client)
     stubber.activate()
     return client, stubber
+
+
+def test_objects_that_s3_did_not_delete_are_not_counted_and_come_again_where_it_asks_for_time() -> None:
+    client, stubber = stub("s3")
+    stubber.add_response("delete_objects", {"Errors": [{"Key": "b", "Code": "AccessDenied"}]})
+    stubber.add_response("delete_objects", {"Errors": [{"Key": "b", "Code": "SlowDown"}]})
+    assert S3Objects(client, "control").delete(["a", "b"]) == 1
+    with pytest.raises(Throttled, match="1 objects of 2"):
+        S3Objects(client, "control").delete(["a", "b"])
+
+
+def test_whatever_botocore_takes_for_a_throttle_is_one() -> None:
+    # The two that are none of a rate: a quota, and a transaction that another one is in the way of.
+    others = {"LimitExceededException", "TransactionInProgressException"}
+    known: list[str] = vars(ThrottledRetryableChecker)["_THROTTLED_ERROR_CODES"]
+    assert all(map(is_throttled, set(known) - others))
 
 
 @pytest.mark.parametrize("code", ["NoSuchKey", "AccessDenied"])
@@ -88,6 +106,59 @@ def test_command_carries_its_parameters_and_stop_only_the_transfer(ssm: tuple[Ss
     stubber.assert_no_pending_responses()
 
 
+@pytest.mark.parametrize(("asked", "given"), [(2.5, 30), (99.7, 99), (870.0, 600)])
+def test_command_has_its_time_to_be_started(ssm: tuple[SsmCommands, Stubber], asked: float, given: int) -> None:
+    commands, stubber = ssm
+    answer = {"Command": {"CommandId": "11111111-1111-1111-1111-111111111111"}}
+    sent = {"InstanceIds": ["i-00000001"], "TimeoutSeconds": given, "DocumentName": "cpt-stop"}
+    stubber.add_response("send_command", answer, {**sent, "Parameters": {"TransferId": ["first"]}})
+    commands.send("stop", ["i-00000001"], "first", None, seconds=asked)
+    stubber.assert_no_pending_responses()
+
+
+@pytest.mark.parametrize(
+    ("status", "details", "started"),
+    [
+        ("TimedOut", "Delivery Timed Out", False),
+        ("TimedOut", "DeliveryTimedOut", False),
+        ("Failed", "Undeliverable", False),
+        ("TimedOut", "Execution Timed Out", True),
+        ("Failed", "Failed", True),
+        ("Cancelled", "Cancelled", True),
+    ],
+)
+def test_command_that_was_never_started_is_told_apart(
+    ssm: tuple[SsmCommands, Stubber], status: str, details: str, started: bool
+) -> None:
+    commands, stubber = ssm
+    stubber.add_response("get_command_invocation", {"Status": status, "StatusDetails": details})
+    found = commands.result("1" * 36, "i-00000001")
+    assert found is not None
+    assert (found.succeeded, found.started) == (False, started)
+
+
+def test_command_has_begun_once_ssm_has_a_time_for_it(ssm: tuple[SsmCommands, Stubber]) -> None:
+    commands, stubber = ssm
+    stubber.add_client_error("get_command_invocation", "InvocationDoesNotExist")
+    for began in ("", "2026-11-27T12:00:00.000Z"):
+        stubber.add_response("get_command_invocation", {"Status": "InProgress", "ExecutionStartDateTime": began})
+    stubber.add_client_error("get_command_invocation", "ThrottlingException")
+    assert [commands.started("1" * 36, "i-00000001") for _ in range(4)] == [False, False, True, True]
+
+
+@pytest.mark.parametrize("refusal", ["InvalidCommandId", "ThrottlingException"])
+def test_command_that_cannot_be_cancelled_any_more_is_left_alone(
+    ssm: tuple[SsmCommands, Stubber], refusal: str
+) -> None:
+    commands, stubber = ssm
+    wanted = {"CommandId": "1" * 36, "InstanceIds": ["i-00000001"]}
+    stubber.add_response("cancel_command", {}, wanted)
+    stubber.add_client_error("cancel_command", refusal)
+    for _ in range(2):
+        commands.cancel("1" * 36, "i-00000001")
+    stubber.assert_no_pending_responses()
+
+
 @pytest.mark.parametrize(
     ("code", "error"),
     [
@@ -102,6 +173,26 @@ def test_refused_command_is_told_apart(ssm: tuple[SsmCommands, Stubber], code: s
         stubber.add_client_error("send_command", code)
     with pytest.raises(error):
         commands.send("scan", ["i-00000001"], "first", {})
+
+
+@pytest.mark.parametrize(("document", "tag"), [("scan", "cpt:end"), ("relay", "cpt:lent-to")])
+def test_a_machine_without_its_owners_tag_is_named(
+    ssm: tuple[SsmCommands, Stubber], document: DocumentName, tag: str
+) -> None:
+    commands, stubber = ssm
+    refused = "arn:aws:ec2:eu-west-1:000000000000:instance/i-00000002"
+    said = f"User: x is not authorized to perform: ssm:SendCommand on resource: {refused} because no policy allows it"
+    stubber.add_client_error("send_command", "AccessDeniedException", said)
+    with pytest.raises(MissingPermission, match="the machine i-00000002 is not tagged") as error:
+        commands.send(document, ["i-00000001", "i-00000002"], "first", {})
+    assert f" --resources i-00000002 --tags Key={tag},Value=cpt " in str(error.value)
+
+
+def test_document_that_knows_of_no_answers_is_told_apart(ssm: tuple[SsmCommands, Stubber]) -> None:
+    commands, stubber = ssm
+    stubber.add_client_error("send_command", "InvalidParameters")
+    with pytest.raises(OlderDocumentError):
+        commands.send("scan", ["i-00000001"], "first", {}, answer="us-west-2 cpt-transfers first 00")
 
 
 @pytest.mark.parametrize("status", ["Pending", "InProgress", "Delayed"])
@@ -163,6 +254,20 @@ def test_letter_goes_to_the_topic() -> None:
     stubber.assert_no_pending_responses()
 
 
+def test_mails_and_events_show_control_characters_of_names() -> None:
+    client, stubber = stub("sns")
+    shown = {"TopicArn": "arn:aws:sns:t", "Subject": "\\x1b[2J", "Message": "a\n\\u202eb"}
+    stubber.add_response("publish", {"MessageId": "1"}, shown)
+    SnsNotifications(client, "arn:aws:sns:t").send("\x1b[2J", "a\n\u202eb")
+    stubber.assert_no_pending_responses()
+    bus, events = stub("events")
+    detail = json.dumps({"schemaVersion": 1, "type": "Transfer Finished", "cause": "a\n\\x07"})
+    entry = {"Source": "cpt.control", "DetailType": "Transfer Finished", "Detail": detail, "EventBusName": "cpt"}
+    events.add_response("put_events", {"FailedEntryCount": 0, "Entries": []}, {"Entries": [entry]})
+    EventBus(bus, "cpt").put("Transfer Finished", {"cause": "a\n\x07"})
+    events.assert_no_pending_responses()
+
+
 @pytest.mark.parametrize("code", ["TaskTimedOut", "TaskDoesNotExist", "InvalidToken"])
 def test_token_of_an_ended_task_is_no_error(code: str) -> None:
     client, stubber = stub("stepfunctions")
@@ -187,6 +292,18 @@ def test_unknown_execution_has_no_status() -> None:
     client, stubber = stub("stepfunctions")
     stubber.add_client_error("describe_execution", "ExecutionDoesNotExist")
     assert StepFunctions(client, MACHINE).status("arn:aws:states:us-west-2:000000000000:execution:a:b") is None
+
+
+def test_execution_says_with_which_error_and_cause_it_ended() -> None:
+    client, stubber = stub("stepfunctions")
+    arn = "arn:aws:states:us-west-2:000000000000:execution:cpt-transfer:a"
+    ended = {"executionArn": arn, "stateMachineArn": MACHINE, "startDate": 0}
+    told = {**ended, "status": "ABORTED", "error": "Cancelled", "cause": "wrong disk"}
+    stubber.add_response("describe_execution", told, {"executionArn": arn})
+    stubber.add_response("describe_execution", {**ended, "status": "ABORTED"}, {"executionArn": arn})
+    stubber.add_client_error("describe_execution", "ExecutionDoesNotExist")
+    steps = StepFunctions(client, MACHINE)
+    assert [steps.why(arn) for _ in range(3)] == [("Cancelled", "wrong disk"), ("", ""), ("", "")]
 
 
 def test_execution_is_started_once_by_its_name() -> None:

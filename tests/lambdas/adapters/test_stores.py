@@ -1,6 +1,7 @@
 """One suite for the stores of nodes, tokens and what the ends write, in memory and in DynamoDB."""
 
 import json
+from itertools import pairwise
 from typing import get_args
 
 import pytest
@@ -10,21 +11,26 @@ from lambdas.adapters.dynamodb_agents import DynamoAgentRecords
 from lambdas.adapters.dynamodb_nodes import DynamoNodeStore
 from lambdas.adapters.dynamodb_tokens import DynamoTokenStore
 from lambdas.adapters.dynamodb_transfers import DynamoTransferStore
-from lambdas.adapters.ports import AgentRecords, NodeStore, TokenStore
+from lambdas.adapters.dynamodb_turns import DynamoLaunchTurns
+from lambdas.adapters.ports import AgentRecords, LaunchTurns, NodeStore, TokenStore
 from lambdas.adapters.records import ControlToken
 from lambdas.core.chunks.events import TransferFailed
 from lambdas.core.fleet import node_life
+from lambdas.core.fleet.launch_queue import BURST, STEP
 from lambdas.core.fleet.relay_node import NodeState
 from lambdas.core.transfer import Membership, TransferPath
 from tests.lambdas import builders
 from tests.lambdas.core.fleet.test_node_life import VALUES as NODE_VALUES
 from tests.lambdas.memory.stores import (
     MemoryAgentRecords,
+    MemoryLaunchTurns,
     MemoryNodeStore,
     MemoryTokenStore,
 )
 from tests.lambdas.tables import DYNAMODBS
 from tests.paths import CONTRACTS
+
+PROGRESS = json.loads((CONTRACTS / "examples" / "good" / "progress" / "sender.json").read_text())
 
 
 @pytest.fixture
@@ -40,6 +46,11 @@ def nodes(tables: dict[str, Table]) -> NodeStore:
 @pytest.fixture
 def tokens(tables: dict[str, Table]) -> TokenStore:
     return DynamoTokenStore(tables["tokens"]) if tables else MemoryTokenStore()
+
+
+@pytest.fixture
+def turns(tables: dict[str, Table]) -> LaunchTurns:
+    return DynamoLaunchTurns(tables["transfers"]) if tables else MemoryLaunchTurns()
 
 
 def test_membership_is_written_only_over_its_predecessor(agents: AgentRecords) -> None:
@@ -190,6 +201,7 @@ def test_what_the_ends_of_an_earlier_execution_wrote_is_forgotten(tables: dict[s
         "probe#pair-1",
         "outcome#sender",
         "lost#source-1-0",
+        "answer#0123456789abcdef",
     ):
         table.put({"transferId": builders.SHARED, "record": record})
     agents.forget(builders.SHARED)
@@ -204,3 +216,62 @@ def test_nodes_of_an_earlier_execution_are_forgotten(nodes: NodeStore) -> None:
     nodes.forget("first")
     assert nodes.of("first") == []
     assert nodes.put(builders.node())
+
+
+NONSENSE: dict[str, dict[str, object]] = {
+    "no document": {},
+    "no text": {"document": 7},
+    "no JSON": {"document": "{"},
+    "another document": {"document": '{"nonsense": true}'},
+    "a list": {"document": "[]"},
+    "infinity": {"document": json.dumps(PROGRESS | {"at": float("inf")})},
+    "a number that no table holds": {"document": json.dumps(PROGRESS | {"sequence": 10**60})},
+    "a time that no table holds": {"document": json.dumps(PROGRESS | {"at": 1e300})},
+    "a key that is none": {"routePublicKey": ["k"]},
+    "a generation that is none": {"generation": "first"},
+    "rates that are none": {"generation": 0, "interRegionMBps": "fast", "hopsMBps": "slow"},
+    "hops that are none": {"generation": 0, "hopsMBps": [{"rate": 1}]},
+    "an error that is none": {"generation": 0, "error": {"of": "mine"}},
+}
+
+
+@pytest.mark.parametrize("kind", DYNAMODBS, indirect=True)
+@pytest.mark.parametrize("written", NONSENSE.values(), ids=NONSENSE)
+def test_what_an_end_wrote_and_nobody_can_read_is_as_if_it_had_not_spoken(
+    tables: dict[str, Table], written: dict[str, object]
+) -> None:
+    agents = DynamoAgentRecords(tables["transfers"])
+    records = ("progress#sender", "progress#receiver", "key#sender", "probe#pair-1", "outcome#sender", "lost#1")
+    for record in (*records, "answer#1"):
+        tables["transfers"].put({"transferId": builders.SHARED, "record": record, **written})
+    assert agents.progress(builders.SHARED, "sender") is None
+    assert agents.progress(builders.SHARED, "receiver") is None
+    assert agents.route_key(builders.SHARED) is None
+    assert agents.probe_results(builders.SHARED) == []
+    assert agents.outcome(builders.SHARED, "sender") is None
+    assert agents.lost_relays(builders.SHARED) == []
+    assert agents.answer(builders.SHARED, "1") is None
+
+
+@pytest.mark.parametrize("kind", DYNAMODBS, indirect=True)
+@pytest.mark.parametrize("name", ["succeeded", "killed"])
+def test_answer_of_a_command_is_read_as_the_daemon_writes_it(tables: dict[str, Table], name: str) -> None:
+    agents = DynamoAgentRecords(tables["transfers"])
+    assert agents.answer(builders.SHARED, "00ff") is None
+    text = (CONTRACTS / f"examples/good/command-answer/{name}.json").read_text()
+    tables["transfers"].put({"transferId": builders.SHARED, "record": "answer#00ff", "document": text})
+    found = agents.answer(builders.SHARED, "00ff")
+    assert found is not None
+    assert found.to_document() == json.loads(text)
+    assert agents.answer(builders.SHARED, "ff00") is None
+
+
+def test_turns_at_a_launch_are_as_far_apart_as_ec2_answers_and_nobody_elses(turns: LaunchTurns) -> None:
+    taken = [turns.take("us-west-2", 1000.0) for _ in range(12)]
+    at_once = BURST
+    assert taken[:at_once] == pytest.approx([1000.0] * at_once)
+    waits = [later - earlier for earlier, later in pairwise(taken[at_once - 1 :])]
+    assert waits == pytest.approx([STEP] * len(waits))
+    assert turns.take("eu-west-1", 1000.0) == 1000.0
+    # Whoever comes much later waits for nobody, and again some go at once.
+    assert [turns.take("us-west-2", 2000.0) for _ in range(at_once)] == pytest.approx([2000.0] * at_once)

@@ -50,7 +50,7 @@ def without_what_is_to_be_deleted() -> dict[str, Any]:
         ({"delete": True}, ["$.confirmDelete: is missing", "dry run first", "'without-dry-run'"]),
         ({"confirmDelete": DIGEST}, [f"$.confirmDelete: '{DIGEST}', and $.delete is false", "leave confirmDelete out"]),
         ({"maxDelete": 7}, ["$.maxDelete: 7, and $.delete is false", "leave maxDelete out"]),
-        ({**CONFIRMED, "maxDelete": -1}, ["$.maxDelete: -1 is not valid", "greater than or equal to 0"]),
+        ({**CONFIRMED, "maxDelete": -1}, ["$.maxDelete: -1 is not valid", "write 0 or more"]),
         ({**CONFIRMED, "maxDelete": "all"}, ['$.maxDelete: "all" is not valid']),
         ({**CONFIRMED, "confirmDelete": "yes"}, ['$.confirmDelete: "yes" is not valid', "64 hexadecimal digits"]),
         ({**CONFIRMED, "confirmDelete": DIGEST.upper()}, ["is not valid", "that a dry run reports"]),

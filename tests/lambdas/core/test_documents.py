@@ -11,6 +11,9 @@ from pydantic import ValidationError
 from lambdas.core.chunks.chunk import Chunk
 from lambdas.core.chunks.events import (
     ChunkFailed,
+    EndSilent,
+    ExecutionOver,
+    LookDue,
     PlanDue,
     RateFell,
     RelayLost,
@@ -28,7 +31,8 @@ from lambdas.core.estimate.model_table import Comparison
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.intake.starts import RequestRefused, RequestStarted
 from lambdas.core.report.report import Report
-from lambdas.core.transfer import ComparisonSurvey, DestinationSurvey, Failure, Membership, SourceSurvey, TransferPlan
+from lambdas.core.survey import ComparisonSurvey, DestinationSurvey, Mark, Marked, SourceSurvey
+from lambdas.core.transfer import Failure, Membership, TransferPlan
 from tests.lambdas import builders
 from tests.paths import CONTRACTS
 
@@ -45,10 +49,21 @@ MODELS: dict[str, list[type[Document]]] = {
     "remaining-entry": [RemainingEntry],
     "report": [Report],
     "request-answer": [RequestStarted, RequestRefused],
-    "survey": [SourceSurvey, DestinationSurvey, ComparisonSurvey, ExtrasSurvey],
+    "survey": [SourceSurvey, DestinationSurvey, ComparisonSurvey, ExtrasSurvey, Mark, Marked],
     "transfer-plan": [TransferPlan],
     "announcement": [Announcement],
-    "event": [ChunkFailed, PlanDue, RateFell, RelayLost, RelaySlow, TransferDelivered, TransferFailed],
+    "event": [
+        ChunkFailed,
+        EndSilent,
+        ExecutionOver,
+        LookDue,
+        PlanDue,
+        RateFell,
+        RelayLost,
+        RelaySlow,
+        TransferDelivered,
+        TransferFailed,
+    ],
 }
 # Nothing of it is needed but that it came.
 UNREAD = ("digests",)

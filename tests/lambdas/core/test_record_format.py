@@ -20,3 +20,10 @@ def test_other_format_is_refused_with_both_numbers_and_what_to_do() -> None:
     refuse_other("nightly", FORMAT_VERSION)
     with pytest.raises(RecordOfOtherVersion, match=rf"'nightly' has records of format 1, .* format {FORMAT_VERSION}"):
         refuse_other("nightly", 1)
+
+
+def test_records_of_a_newer_version_are_refused_too_when_the_one_before_is_deployed_over_it() -> None:
+    with pytest.raises(
+        RecordOfOtherVersion, match=rf"of format {FORMAT_VERSION + 1}, .* reads format {FORMAT_VERSION}"
+    ):
+        refuse_other("nightly", FORMAT_VERSION + 1)

@@ -8,10 +8,11 @@ from lambdas.core import words
     [
         (0, "0 B"),
         (999, "999 B"),
-        (1000, "1.00 kB"),
+        (1000, "1 kB"),
         (999_600, "1.00 MB"),
         (12_345_678, "12.3 MB"),
-        (6e12, "6.00 TB"),
+        (5e12, "5 TB"),
+        (5.2e12, "5.20 TB"),
         (5e18, "5,000 PB"),
     ],
 )
@@ -50,6 +51,12 @@ def test_rates_dollars_and_counts() -> None:
         "$122.50",
         "$1,234.50",
     ]
+    assert [words.dollars(-0.0007), words.dollars(-0.00001), words.dollars(-1234.5)] == [
+        "-$0.0007",
+        "$0.0000",
+        "-$1,234.50",
+    ]
+    assert [words.dollars_more(usd) for usd in (0.0124, -0.0007)] == ["$0.0124 more", "$0.0007 less"]
     assert [words.many(1, "entry", "entries"), words.many(4021, "entry", "entries")] == ["1 entry", "4,021 entries"]
 
 

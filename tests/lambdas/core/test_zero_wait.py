@@ -1,4 +1,4 @@
-"""Zero wait with token buckets: against its definition in small steps, and with the review's 20 TB (H2)."""
+"""Zero wait with token buckets: against its definition in small steps, and with 20 TB."""
 
 from itertools import pairwise
 from math import inf

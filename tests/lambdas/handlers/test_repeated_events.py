@@ -9,14 +9,18 @@ import pytest
 
 from lambdas.core.ends.epochs import first_epoch
 from lambdas.handlers.reactions.finish_transfer import finish_transfer
+from lambdas.handlers.reactions.lose_end import lose_end
 from lambdas.handlers.reactions.reconcile import reconcile
 from lambdas.handlers.reactions.replace_relay import SPOT_WARNING, replace_relay
+from lambdas.handlers.reactions.restart_end import restart_end
 from lambdas.handlers.reactions.retry_chunk import retry_chunk
 from lambdas.handlers.reactions.sweep_execution import sweep_execution
+from lambdas.handlers.reactions.watch_ends import watch_ends
 from lambdas.handlers.reactions.watch_relays import watch_relays
+from lambdas.handlers.reactions.watch_transfers import watch_transfers
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.runtime.handler import STATE_CHANGE, BusEvent
-from tests.lambdas.builders import ARN, SHARED, chunk, plan, progress, transfer
+from tests.lambdas.builders import ARN, SHARED, SOURCE_ID, chunk, plan, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned, states
 from tests.lambdas.told import CONTROL
@@ -29,6 +33,11 @@ TIMES = 3
 def event(kind: str, **detail: Any) -> BusEvent:
     body = {"schemaVersion": 1, "type": kind, "transferId": "first", **detail}
     return BusEvent.from_document({"detail-type": kind, "source": CONTROL, "detail": body})
+
+
+def stopping(instance_id: str) -> BusEvent:
+    detail = {"instance-id": instance_id, "state": "stopping"}
+    return BusEvent.from_document({"detail-type": STATE_CHANGE, "source": "aws.ec2", "detail": detail})
 
 
 def of_ec2(kind: str, cloud: Cloud, **detail: str) -> BusEvent:
@@ -64,7 +73,12 @@ EVENTS: dict[str, tuple[Run, Callable[[Cloud], BusEvent]]] = {
     "Transfer Delivered": (finish_transfer, lambda cloud: noted(cloud, event("Transfer Delivered", **DELIVERED))),
     "Transfer Failed": (finish_transfer, lambda cloud: noted(cloud, event("Transfer Failed", **FAILED))),
     "execution stopped": (sweep_execution, lambda _: event("Step Functions Execution Status Change", **STOPPED)),
-    "reconcile's schedule": (reconcile, lambda _: BusEvent()),
+    "Look Due": (reconcile, lambda _: event("Look Due")),
+    "End Silent": (restart_end, lambda _: event("End Silent", side="sender", start=1)),
+    "Execution Over": (sweep_execution, lambda _: event("Execution Over", executionArn=ARN)),
+    "an end's machine stops": (lose_end, lambda _: stopping(SOURCE_ID)),
+    "watch_ends' schedule": (watch_ends, lambda _: BusEvent()),
+    "watch_transfers' schedule": (watch_transfers, lambda _: BusEvent()),
     "watch_relays' schedule": (watch_relays, lambda _: BusEvent()),
 }
 
@@ -82,7 +96,8 @@ def kept(cloud: Cloud) -> dict[str, Any]:
             "nodes": cloud.nodes.of("first"),
             "token": bool(cloud.tokens.get("first")),
             "objects": sorted(cloud.objects.objects),
-            "told": cloud.events.put_events,
+            # Each minute another look is due.
+            "told": [event for event in cloud.events.put_events if event[0] != "Look Due"],
             "machines": [(machine.instance.instance_id, machine.instance.gone) for machine in machines],
             "rules": [rule for groups in cloud.groups.values() for rule in groups.admitted],
             "commands": [command for commands in cloud.commands.values() for command in commands.sent],

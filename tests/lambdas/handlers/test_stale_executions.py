@@ -17,7 +17,7 @@ from lambdas.handlers.states.await_approval import AwaitInput, await_approval
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
 from lambdas.handlers.states.start_transfer import StartInput, start_transfer
 from lambdas.handlers.states.write_report import ReportInput, write_report
-from lambdas.operations import reconciliation, teardown, token
+from lambdas.operations import sweeping, teardown, token
 from lambdas.operations.report import reporting
 from lambdas.runtime.handler import BusEvent
 from tests.lambdas.builders import (
@@ -201,11 +201,11 @@ def test_a_sweep_that_is_overtaken_before_a_step_leaves_the_next_run_alone(step:
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_a_reconciler_that_is_overtaken_before_a_step_leaves_the_next_run_alone(step: str) -> None:
+def test_a_sweep_of_the_minute_that_is_overtaken_before_a_step_leaves_the_next_run_alone(step: str) -> None:
     cloud = running()
     stale = record_of(cloud)
     later = _once(cloud, step)
-    reconciliation.end(cloud.world, stale, "ABORTED")
+    sweeping.end(cloud.world, stale, "ABORTED")
     later.untouched()
 
 
@@ -218,7 +218,7 @@ def test_a_record_that_was_read_before_the_next_run_began_ends_nothing(status: s
     stale = record_of(cloud)
     later = NextRun(cloud)
     later.begin()
-    assert set(reconciliation.end(cloud.world, stale, "ABORTED").values()) == {0}
+    assert set(sweeping.end(cloud.world, stale, "ABORTED").values()) == {0}
     later.untouched()
 
 

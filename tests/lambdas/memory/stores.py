@@ -1,6 +1,6 @@
 """In-memory twins of the stores: the same answers as DynamoDB's, under the same test suite."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -11,13 +11,17 @@ from lambdas.core.chunks.chunk import Chunk
 from lambdas.core.chunks.chunk_life import Change
 from lambdas.core.chunks.events import RelayLost, TransferDelivered, TransferFailed
 from lambdas.core.chunks.progress import Progress, Side
+from lambdas.core.ends.answers import Answer
+from lambdas.core.estimate.history import Event
 from lambdas.core.estimate.profile import Metric, Profile
 from lambdas.core.fleet import node_life
+from lambdas.core.fleet.launch_queue import next_turn
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.intake import destination_lock
 from lambdas.core.intake.destination_lock import Busy, Holding, Way
 from lambdas.core.transfer import AcceptedTransfer, Membership, TransferPlan
 from lambdas.core.transfer_record import TransferRecord
+from lambdas.core.whereabouts import SourcePath
 from tests.lambdas.memory.conditions import after, holds
 
 
@@ -43,6 +47,10 @@ class MemoryTransferStore:
         """See TransferStore."""
         item = self._items.get(transfer_id)
         return TransferRecord.parse(deepcopy(item)) if item else None
+
+    def active_ids(self) -> list[str]:
+        """See TransferStore."""
+        return [transfer_id for transfer_id, item in self._items.items() if "active" in item]
 
     def active(self) -> list[TransferRecord]:
         """See TransferStore."""
@@ -83,6 +91,33 @@ class MemoryPathLocks:
         self._held.get(instance_id, {}).pop(transfer_id, None)
 
 
+class MemoryMirrors:
+    """Mirrors."""
+
+    def __init__(self) -> None:
+        self._paths: dict[str, list[SourcePath]] = {}
+
+    def source_paths(self, key: str) -> list[SourcePath]:
+        """See Mirrors."""
+        return self._paths.get(key, [])
+
+    def note(self, key: str, paths: Sequence[SourcePath]) -> None:
+        """See Mirrors."""
+        self._paths[key] = list(paths)
+
+
+class MemoryLaunchTurns:
+    """LaunchTurns."""
+
+    def __init__(self) -> None:
+        self._following: dict[str, float] = {}
+
+    def take(self, region: str, now: float) -> float:
+        """See LaunchTurns."""
+        turn, self._following[region] = next_turn(self._following.get(region), now)
+        return turn
+
+
 class MemoryAgentRecords:
     """AgentRecords; `progresses`, `route_keys`, `results`, `outcomes` and `lost` are what ends would write."""
 
@@ -93,6 +128,8 @@ class MemoryAgentRecords:
         self.results: dict[str, list[ProbeResult]] = {}
         self.outcomes: dict[tuple[str, Side], TransferDelivered | TransferFailed] = {}
         self.lost: dict[str, list[RelayLost]] = {}
+        self.answers: list[dict[tuple[str, str], Answer]] = []
+        """Of each region's machines."""
         self.fenced: set[str] = set()
 
     def membership(self, shared: str) -> Membership | None:
@@ -111,6 +148,10 @@ class MemoryAgentRecords:
     def progress(self, shared: str, side: Side) -> Progress | None:
         """See AgentRecords."""
         return self.progresses.get((shared, side))
+
+    def answer(self, shared: str, answer_id: str) -> Answer | None:
+        """See AgentRecords."""
+        return next((answers[shared, answer_id] for answers in self.answers if (shared, answer_id) in answers), None)
 
     def route_key(self, shared: str) -> str | None:
         """See AgentRecords."""
@@ -222,7 +263,7 @@ class MemoryProfileStore:
         subject: str,
         region_pair: str,
         metric: Metric,
-        sample: float,
+        sample: float | Event,
         at_seconds: float,
         lasted_seconds: float = 0.0,
     ) -> None:

@@ -1,6 +1,7 @@
 """What is around a handler: parsing, the times of its state, errors that keep their names."""
 
 import json
+from collections.abc import Callable
 from io import StringIO
 from typing import Any
 
@@ -39,7 +40,7 @@ class Context:
 def cloud(monkeypatch: pytest.MonkeyPatch) -> Cloud:
     cloud = Cloud()
     cloud.transfers.create(transfer())
-    monkeypatch.setattr(module, "world", lambda: cloud.world)
+    monkeypatch.setattr(module, "world", lambda **_: cloud.world)
     return cloud
 
 
@@ -173,6 +174,44 @@ def test_log_names_transfer_and_chunk_and_no_metric_does(
         "service",
         "function_name",
     }
+
+
+def lines_of(monkeypatch: pytest.MonkeyPatch, work: Callable[[], Any]) -> list[dict[str, Any]]:
+    log = StringIO()
+    monkeypatch.setattr(module.logger.registered_handler, "stream", log)
+    work()
+    return [json.loads(line) for line in log.getvalue().splitlines()]
+
+
+def test_log_tells_two_runs_of_one_name_apart(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = transfer().execution_arn.rsplit(":", 1)[-1]
+
+    def read(event: BusEvent, world: World) -> dict[str, Any]:
+        world.transfers.get("first")
+        module.logger.info("looked")
+        return {"decision": "known"}
+
+    event = {"detail-type": "Chunk Failed", "detail": {"transferId": "first"}}
+    lines = lines_of(monkeypatch, lambda: call(event_rule(read), event))
+    assert [(line["transfer_id"], line["run"]) for line in lines] == [("first", run)] * 2
+
+    def stage(_event: Input, _world: World) -> None:
+        module.logger.info("staged")
+
+    [line] = lines_of(monkeypatch, lambda: call(task_state("Survey Ends", Input, stage), EVENT))
+    assert (line["transfer_id"], line["run"]) == ("first", run)
+
+
+def test_watch_over_all_transfers_has_a_line_for_each(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    def watch(_event: BusEvent, world: World) -> dict[str, Any]:
+        return {id_: world.transfers.get(id_) is not None for id_ in ("first", "second")}
+
+    lines = lines_of(monkeypatch, lambda: call(event_rule(watch, each=True), {"detail": {}}))
+    run = transfer().execution_arn.rsplit(":", 1)[-1]
+    assert [(line["transfer_id"], line.get("run"), line["result"]) for line in lines] == [
+        ("first", run, True),
+        ("second", None, False),
+    ]
 
 
 def test_wrong_input_of_a_person_is_told_by_field_and_remedy(cloud: Cloud) -> None:

@@ -22,7 +22,7 @@ class PageEvent:
     reason: str
 
     def with_node(self, other: "PageEvent") -> "PageEvent":
-        """Both as one."""
+        """Return one event of the same kind and moment for the nodes of both."""
         return PageEvent(self.second, self.kind, self.node_ids + other.node_ids, self.reason or other.reason)
 
 

@@ -15,9 +15,11 @@ from lambdas.core.chunks.file_list import FileEntry
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.failures import advice
 from lambdas.core.fleet.relay_node import Node
+from lambdas.core.report import asked
 from lambdas.core.report.page import pictures, tables
 from lambdas.core.report.page.events import page_events
 from lambdas.core.report.report import Report
+from lambdas.core.request import TransferRequest
 
 # A list that is read, not searched: the whole one lies beside the report.
 SHOWN_FILES = 200
@@ -47,9 +49,14 @@ def render(report: Report, files: Files | None = None) -> str:
     estimate = Estimate.from_document(report.estimate) if report.estimate else None
     course = report.course
     events = page_events(nodes, course, pictures.seconds(course)) if course else []
+    request = TransferRequest.from_document(report.request) if report.request else None
     css, css_hash = style()
     return template("report.html").render(
         report=report,
+        moved=asked.moved(request) if request else None,
+        label=request.label if request else None,
+        tags=request.tags if request else {},
+        request_text=asked.as_text(report.request) if report.request else "",
         estimate=estimate,
         row_bars=tables.row_bars(estimate) if estimate else [],
         advice=advice(report.error) if report.error else "",

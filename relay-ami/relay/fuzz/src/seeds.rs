@@ -102,10 +102,16 @@ fn sealed() -> Vec<u8> {
     bytes
 }
 
-fn headers() -> [RouteHeader; 4] {
+fn headers() -> [RouteHeader; 5] {
     let next = "10.1.2.3:4600".parse().expect("an address");
-    [Action::Forward(next), Action::Sink { milliseconds: 1500 }, Action::Source { next, milliseconds: 1500 }, Action::Keepalive]
-        .map(|action| RouteHeader { transfer: "t-1".to_owned(), relay: crate::wire::relay(), action })
+    [
+        Action::Forward(next),
+        Action::Sink { milliseconds: 1500 },
+        Action::Source { next, milliseconds: 1500 },
+        Action::Keepalive,
+        Action::PowerOff,
+    ]
+    .map(|action| RouteHeader { transfer: "t-1".to_owned(), relay: crate::wire::relay(), action })
 }
 
 /// With a signature of nobody.

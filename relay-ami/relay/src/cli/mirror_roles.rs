@@ -19,9 +19,11 @@ pub fn scan_extras(scan: &ScanExtras, destination: &dyn Destination, control: &d
         listing: (scan.parts, &scan.listing_digest),
         unselected: (scan.unselected_parts, scan.unselected_digest.as_ref()),
         within: scan.within.as_deref(),
+        apart: &scan.apart,
         selector: &selector,
         preserve: scan.preserve,
         folder: &scan.folder,
+        overwrite: scan.overwrite,
     };
     print_json(&extras.list(destination).map_err(|error| failed(destination, error))?)
 }
@@ -37,6 +39,7 @@ pub fn delete(delete: &Delete, destination: &dyn Destination, control: &dyn Cont
         directory: &delete.directory,
         epoch: delete.epoch,
         remaining_folder: &delete.remaining_folder,
+        in_the_way: delete.in_the_way,
     };
     print_json(&confirmed.remove(destination).map_err(|error| failed(destination, error))?)
 }

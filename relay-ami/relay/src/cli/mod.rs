@@ -1,7 +1,10 @@
 //! The command line: one verb per role, as the control plane calls it.
 
+mod allowed_paths;
+mod answering;
 pub mod end_roles;
 mod last_words;
+mod mark_roles;
 mod mirror_roles;
 mod options;
 pub mod roles;
@@ -21,6 +24,7 @@ cpt-relay: the data plane of Cloud Parallel Transfer
 As the control plane calls it (FILE holds a relay-command document):
   cpt-relay scan|probe|delete     --command FILE
   cpt-relay receive|send|relay    --command FILE [--ready FILE]
+  cpt-relay answer ROLE           --command FILE --to PLACE
   cpt-relay make-destination      --command FILE
   cpt-relay await-ready FILE      [--seconds N]
 ";
@@ -90,6 +94,7 @@ pub fn end_with_any_thread() {
 
 fn dispatch(options: &Options) -> Result<ExitCode, CliError> {
     match options.role.as_str() {
+        "answer" => return answering::answering(options),
         "await-ready" => return roles::await_ready(options),
         "make-destination" => return roles::make_destination(options),
         _ => {}

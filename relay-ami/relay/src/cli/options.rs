@@ -14,10 +14,12 @@ pub struct Options {
     pub seconds: Option<f64>,
     /// Instance id of this machine: which part of a command for several is its own.
     pub machine: Option<String>,
+    /// Where the answer is written.
+    pub to: Option<String>,
     pub paths: Vec<PathBuf>,
 }
 
-const ROLES: [&str; 8] = ["scan", "delete", "receive", "send", "relay", "probe", "make-destination", "await-ready"];
+const ROLES: [&str; 9] = ["scan", "delete", "receive", "send", "relay", "probe", "answer", "make-destination", "await-ready"];
 /// Longest wait for a ready file: nobody waits a day for a daemon to start.
 const MAX_SECONDS: f64 = 86_400.0;
 
@@ -48,6 +50,7 @@ impl Options {
             "--command" => self.command = Some(value.into()),
             "--ready" => self.ready = Some(value.into()),
             "--machine" => self.machine = Some(value.into_string().map_err(|value| format!("--machine is {value:?}; it must be text"))?),
+            "--to" => self.to = Some(value.into_string().map_err(|value| format!("--to is {value:?}; it must be text"))?),
             "--seconds" => {
                 let seconds = value.to_str().and_then(|text| text.parse::<f64>().ok()).filter(|seconds| *seconds >= 0.0);
                 let wrong = || format!("--seconds is {value:?}; it must be a number of at least 0");

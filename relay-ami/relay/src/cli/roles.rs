@@ -10,10 +10,11 @@ use std::time::Duration;
 use aws_lc_rs::signature::Ed25519KeyPair;
 
 use super::end_roles::{SendOptions, Sender, route_key, run_receiver};
+use super::mark_roles;
 use super::mirror_roles;
 use super::options::Options;
 use super::run_as;
-use super::{CliError, Failure};
+use super::{CliError, Failure, allowed_paths};
 use crate::acceptor::Limits;
 use crate::control::aws::Aws;
 use crate::control::clients::Setup;
@@ -62,6 +63,12 @@ fn read_command(options: &Options) -> Result<(PathBuf, Command), CliError> {
     Ok((file, command))
 }
 
+/// Gives up whatever the command does not need: paths that the owner of the machine keeps back, and the rights of another user.
+fn begin(command: &Command) -> Result<(), String> {
+    allowed_paths::enforce(command).map_err(|error| error.to_string())?;
+    run_as::assume(command).map_err(|why| why.to_string())
+}
+
 /// Makes the destination of the receiver's command, as the user who will write there, and prints it as a value of systemd's:
 /// the unit of the receiver may write nowhere else.
 pub(super) fn make_destination(options: &Options) -> Result<ExitCode, CliError> {
@@ -69,7 +76,7 @@ pub(super) fn make_destination(options: &Options) -> Result<ExitCode, CliError> 
     let Command::Receive(receive) = &command else {
         return Err(CliError::Usage(format!("--command {}: make-destination needs the command of a receiver", file.display())));
     };
-    run_as::assume(&command).map_err(|why| CliError::failed(Failure::RunAs, why))?;
+    begin(&command).map_err(|why| CliError::failed(Failure::RunAs, why))?;
     let made = posix::make(receive.destination.as_str().as_bytes());
     let path = made.map_err(|error| CliError::failed(Failure::DestinationError, format!("{}: {error}", receive.destination)))?;
     println!("{}", posix::quoted(&path));
@@ -81,19 +88,21 @@ struct KeptBySender {
     route_key: Ed25519KeyPair,
     /// Without it, what has arrived is read from the source again.
     journal: Option<File>,
-    /// For digests that have no room in memory.
-    overflow: Option<File>,
 }
 
 impl KeptBySender {
     fn beside(command: &Path) -> Result<Self, CliError> {
         let journal = sent_journal::open(&command.with_extension("sent"));
         let journal = journal.inspect_err(|error| tracing::warn!(%error, "journal of what was sent")).ok();
-        let directory = command.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let overflow = File::open(directory).and_then(posix::nameless);
-        let overflow = overflow.inspect_err(|error| tracing::warn!(%error, "file for digests")).ok();
-        Ok(Self { route_key: route_key(Some(&command.with_extension("key")))?, journal, overflow })
+        Ok(Self { route_key: route_key(Some(&command.with_extension("key")))?, journal })
     }
+}
+
+/// A file for what has no room in memory, on the file system of the command; none where that makes no such files.
+fn overflow_beside(command: &Path) -> Option<File> {
+    let directory = command.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let overflow = File::open(directory).and_then(posix::nameless);
+    overflow.inspect_err(|error| tracing::warn!(%error, "file for what has no room in memory")).ok()
 }
 
 /// Runs the command that the file holds.
@@ -105,7 +114,9 @@ pub(super) fn by_command(options: &Options) -> Result<ExitCode, CliError> {
         | Command::ScanDestination(_)
         | Command::ScanDigests(_)
         | Command::ScanComparison(_)
-        | Command::ScanExtras(_) => "scan",
+        | Command::ScanExtras(_)
+        | Command::ScanMark(_)
+        | Command::ScanMarked(_) => "scan",
         Command::Delete(_) => "delete",
         Command::Receive(_) => "receive",
         Command::Send(_) => "send",
@@ -119,8 +130,9 @@ pub(super) fn by_command(options: &Options) -> Result<ExitCode, CliError> {
     let ready = ready_file(options.ready.as_deref())?;
     // Beside the command: what stops the transfer's units removes both.
     let kept = matches!(command, Command::Send(_)).then(|| KeptBySender::beside(&file)).transpose()?;
+    let overflow = matches!(command, Command::Send(_) | Command::ScanSource(_)).then(|| overflow_beside(&file)).flatten();
     let rules = rules()?;
-    if let Err(why) = posix::check_kernel().and_then(|()| run_as::assume(&command).map_err(|why| why.to_string())) {
+    if let Err(why) = posix::check_kernel().and_then(|()| begin(&command)) {
         return match command {
             Command::ScanSource(scan) => print_json(&scan::refused_source(scan.paths[0].as_str().as_ref(), why)),
             Command::ScanDestination(scan) => print_json(&posix::refused(scan.path.as_str().as_ref(), why)),
@@ -131,7 +143,7 @@ pub(super) fn by_command(options: &Options) -> Result<ExitCode, CliError> {
     let stop = if matches!(role, "scan" | "delete") { Stop::new() } else { Stop::on_signals() };
     let stop = stop.map_err(|error| CliError::failed(Failure::Signals, error))?;
     watchdog::start().map_err(|error| CliError::failed(Failure::Signals, error))?;
-    match obey(command, options.machine.as_deref(), &ready, kept, rules, &stop) {
+    match obey(command, options.machine.as_deref(), &ready, (kept, overflow), rules, &stop) {
         // It was told to stop before it had begun.
         Err(CliError::Failed { class: Failure::ControlUnavailable, .. }) if stop.is_requested() => Ok(ExitCode::SUCCESS),
         result => result,
@@ -142,7 +154,7 @@ fn obey(
     command: Command,
     machine: Option<&str>,
     ready: &ReadyFile,
-    kept: Option<KeptBySender>,
+    (kept, overflow): (Option<KeptBySender>, Option<File>),
     rules: RateRules,
     stop: &Stop,
 ) -> Result<ExitCode, CliError> {
@@ -152,10 +164,11 @@ fn obey(
         Command::ScanSource(scan) => {
             let control = alone(&scan.control)?;
             let options = scan::Options { announce: scan.announce.as_ref().map(AnnouncementKey::as_str), compress: scan.compress };
-            let source = source_of(&scan.paths).selecting(scan.select).preserving(scan.preserve);
+            let source = source_of(&scan.paths).selecting(scan.select).preserving(scan.preserve).listing_unreadable(scan.list_unreadable);
+            let source = source.spilling_into(overflow);
             print_json(&scan::source(&source, &control, &scan.control.prefix, options).map_err(control_error)?)
         }
-        Command::ScanDestination(scan) => match posix::cannot_keep(&scan.preserve) {
+        Command::ScanDestination(scan) => match posix::cannot_keep(scan.path.as_str().as_ref(), &scan.preserve) {
             Some(why) => print_json(&posix::refused(scan.path.as_str().as_ref(), why)),
             None => print_json(&PosixDestination(scan.path.as_str().into()).survey()),
         },
@@ -167,17 +180,19 @@ fn obey(
         Command::ScanComparison(scan) => {
             let control = alone(&scan.control)?;
             let listing = compare::Listing { control: &control, prefix: &scan.control.prefix, parts: scan.parts };
-            let found =
-                listing.with_destination(&PosixDestination(scan.path.as_str().into()), scan.compare, &scan.folder, &scan.equal_folder);
+            let rule = compare::Rule { by: scan.compare, overwrite: scan.overwrite, resend_all: scan.resend_all };
+            let found = listing.with_destination(&PosixDestination(scan.path.as_str().into()), rule, &scan.folder, &scan.equal_folder);
             print_json(&found.map_err(control_error)?)
         }
         Command::ScanExtras(scan) => mirror_roles::scan_extras(&scan, &PosixDestination(scan.path.as_str().into()), &alone(&scan.control)?),
+        Command::ScanMark(scan) => mark_roles::mark(&scan, posix::mark),
+        Command::ScanMarked(scan) => mark_roles::marked(&scan, posix::is_marked),
         Command::Delete(delete) => mirror_roles::delete(&delete, &PosixDestination(delete.path.as_str().into()), &alone(&delete.control)?),
         Command::Receive(command) => receive(ready, rules, command, stop),
         Command::Send(command) => {
-            let KeptBySender { route_key: key, journal, overflow } = match kept {
+            let KeptBySender { route_key: key, journal } = match kept {
                 Some(kept) => kept,
-                None => KeptBySender { route_key: route_key(None)?, journal: None, overflow: None },
+                None => KeptBySender { route_key: route_key(None)?, journal: None },
             };
             let sender = Sender::new(command.transfer_id.clone(), command.epoch, key, rules)?.noting(journal, overflow);
             send(ready, sender, command, stop)

@@ -15,6 +15,8 @@ pub fn assume(command: &Command) -> Result<(), UserError> {
         Command::ScanDestination(scan) => destination(&scan.path, scan.run_as.as_ref()),
         Command::ScanComparison(scan) => destination(&scan.path, scan.run_as.as_ref()),
         Command::ScanExtras(scan) => destination(&scan.path, scan.run_as.as_ref()),
+        Command::ScanMark(scan) => destination(&scan.path, scan.run_as.as_ref()),
+        Command::ScanMarked(scan) => source(scan.run_as.as_ref()),
         Command::Delete(delete) => destination(&delete.path, delete.run_as.as_ref()),
         Command::Receive(receive) => destination(&receive.destination, receive.run_as.as_ref()),
         Command::Relay(_) | Command::ProbeListen(_) | Command::ProbeConnect(_) => Ok(None),

@@ -56,7 +56,7 @@ impl Aws {
     /// Prepares the clients; no call is made. `range_size` is 1 until the plan is known. No call outlasts `stop` for long.
     pub fn new(place: &ControlPlace, stop: &Stop, setup: &Setup) -> Result<Self> {
         let calls = Calls::new(stop, setup.times.last_words)?;
-        let clients = Clients::new(calls.runtime(), &place.region.to_string(), setup);
+        let clients = Clients::new(calls.runtime(), &place.region.to_string(), setup)?;
         let (times, stop, patience) = (setup.times, stop.clone(), Duration::ZERO);
         Ok(Self { calls, clients, times, place: place.clone(), range_size: 1, stop, patience })
     }

@@ -9,11 +9,15 @@ use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_dynamodb::config::retry::RetryPartition;
 use aws_sdk_dynamodb::config::{ProvideCredentials, SharedCredentialsProvider};
+use aws_smithy_http_client::proxy::ProxyConfig;
 use aws_smithy_http_client::tls::Provider;
 use aws_smithy_http_client::tls::rustls_provider::CryptoMode;
+use aws_smithy_http_client::{Builder, Connector};
+use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use tokio::runtime::Runtime;
 
 use super::names::Names;
+use super::{ControlError, proxy};
 
 /// Attempts of one call by the SDK, with pauses of 1, 2, 4, … 20 s at most between them; `Times::call` ends it before the last.
 const CALL_ATTEMPTS: u32 = 8;
@@ -90,15 +94,17 @@ pub struct Setup {
     pub endpoint: Option<String>,
     /// None: from the instance's metadata service, version 2.
     pub credentials: Option<SharedCredentialsProvider>,
+    /// None: the one that the environment names, or the way straight there.
+    pub proxy: Option<ProxyConfig>,
 }
 
 impl Setup {
-    pub const AWS: Self = Self { times: Times::AWS, endpoint: None, credentials: None };
+    pub const AWS: Self = Self { times: Times::AWS, endpoint: None, credentials: None, proxy: None };
 
     /// Services at `endpoint`, for tests.
     #[must_use]
     pub fn at(endpoint: String, credentials: impl ProvideCredentials + 'static, times: Times) -> Self {
-        Self { times, endpoint: Some(endpoint), credentials: Some(SharedCredentialsProvider::new(credentials)) }
+        Self { times, endpoint: Some(endpoint), credentials: Some(SharedCredentialsProvider::new(credentials)), proxy: None }
     }
 }
 
@@ -115,12 +121,17 @@ pub struct Clients {
 }
 
 impl Clients {
-    pub fn new(runtime: &Runtime, region: &str, setup: &Setup) -> Self {
+    /// # Errors
+    ///
+    /// If the environment names a proxy that cannot be one.
+    pub fn new(runtime: &Runtime, region: &str, setup: &Setup) -> Result<Self, ControlError> {
         let times = &setup.times;
         let retries = RetryConfig::standard().with_max_attempts(CALL_ATTEMPTS).with_initial_backoff(times.backoff);
         let stalled = aws_sdk_s3::config::StalledStreamProtectionConfig::enabled().grace_period(times.stalled).build();
-        let http =
-            aws_smithy_http_client::Builder::new().tls_provider(Provider::Rustls(CryptoMode::AwsLc)).build_with_resolver(Names::default());
+        let http = http_client(match &setup.proxy {
+            Some(proxy) => Some(proxy.clone()),
+            None => proxy::from_environment()?,
+        });
         let mut loader = aws_config::defaults(BehaviorVersion::latest())
             .http_client(http.clone())
             .region(Region::new(region.to_owned()))
@@ -152,11 +163,25 @@ impl Clients {
             .retry_partition(quota("reports"))
             .timeout_config(times.limits(times.report_attempt, times.report_call))
             .build();
-        Self {
+        Ok(Self {
             chunks: aws_sdk_dynamodb::Client::from_conf(chunks),
             reports: aws_sdk_dynamodb::Client::from_conf(reports),
             s3: aws_sdk_s3::Client::from_conf(s3),
             events: aws_sdk_eventbridge::Client::from_conf(events),
-        }
+        })
     }
+}
+
+/// Connections by our own resolver, and through a proxy if there is one.
+fn http_client(proxy: Option<ProxyConfig>) -> SharedHttpClient {
+    let tls = Provider::Rustls(CryptoMode::AwsLc);
+    let Some(proxy) = proxy else { return Builder::new().tls_provider(tls).build_with_resolver(Names::default()) };
+    let names = Names::default();
+    // The SDK's builder of clients has no setting for a proxy, its builder of connectors has.
+    Builder::new().build_with_connector_fn(move |settings, components| {
+        let mut connector = Connector::builder().proxy_config(proxy.clone());
+        connector.set_connector_settings(settings.cloned());
+        connector.set_sleep_impl(components.and_then(|found| found.sleep_impl()));
+        connector.tls_provider(tls.clone()).build_with_resolver(names.clone())
+    })
 }

@@ -1,6 +1,7 @@
 //! What the ends need of the control plane, and nothing else: objects, the chunk store, membership, keys, progress, events.
 //! AWS implements it, and in the laboratory plain files in a directory.
 
+pub mod answer;
 mod answers;
 pub mod aws;
 mod aws_items;
@@ -8,6 +9,7 @@ mod calls;
 mod chunk_changes;
 pub mod clients;
 mod names;
+pub mod proxy;
 
 use std::ops::Range;
 use std::sync::OnceLock;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::fmt::Display;
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 
 use crate::digest::Digest;
 use crate::documents::attributes::Attributes;
@@ -30,8 +31,8 @@ pub struct Capabilities {
     pub parts: bool,
     /// Keeps permission bits.
     pub modes: bool,
-    /// Keeps modification times.
-    pub times: bool,
+    /// Keeps modification times as multiples of this, nanoseconds; none where it does not keep them.
+    pub time_step_ns: Option<i64>,
     /// Keeps symbolic links. Where not, they are left out.
     pub links: bool,
     /// Keeps several names of one file. Where not, all but the first are left out.
@@ -51,10 +52,17 @@ impl Capabilities {
         let kept = if with_owner && self.attributes { OWNERS_MODE } else { KEPT_MODE };
         !self.modes || is & kept == listed & kept
     }
+
+    /// Returns whether what is there has the time that was listed, as far as times are kept: where they are not, none is the same.
+    #[must_use]
+    pub fn same_time(&self, is: Option<i64>, listed: i64) -> bool {
+        is.zip(self.time_step_ns).is_some_and(|(is, step)| is.div_euclid(step) == listed.div_euclid(step))
+    }
 }
 
 /// A destination as the request names it, which is its text. It need not be there yet.
 pub trait Destination: Display + Send + Sync {
+    /// What it can do, as far as that is found out without changing anything there.
     fn capabilities(&self) -> Capabilities;
     /// Returns what it can take, and what keeps it from taking anything.
     fn survey(&self) -> Survey;
@@ -79,10 +87,16 @@ pub struct Left {
 /// A destination that a receiver has for itself. Names are a sender's: one that leaves the destination, or that it keeps for itself,
 /// is refused. [`reach`](super::problem::reach) tells what an error is about.
 pub trait OpenDestination: Send + Sync {
+    /// As [`Destination::capabilities`], and what only a receiver may find out.
+    fn capabilities(&self) -> Capabilities;
     /// Begins a whole file, a link, another name of a file that is in its place, or a special file. Nobody sees it before it is placed.
     fn small(&self, header: &SegmentHeader) -> io::Result<Box<dyn SmallFile>>;
     /// Returns the first file that `fits` of those that may be earlier versions of an entry; none where this kind has none to offer.
     fn basis(&self, _header: &SegmentHeader, _fits: &mut dyn FnMut(&dyn Basis) -> bool) -> io::Result<Option<Box<dyn Basis>>> {
+        Ok(None)
+    }
+    /// Returns the file that is in an entry's place; none where there is none, or this kind has none to offer.
+    fn in_place(&self, _header: &SegmentHeader) -> io::Result<Option<Box<dyn Basis>>> {
         Ok(None)
     }
     /// Begins a file that comes in parts, or continues it: the second are the parts that it keeps and that nobody else has touched.
@@ -107,8 +121,8 @@ pub trait OpenDestination: Send + Sync {
     fn view(&self) -> Box<dyn View + '_>;
     /// An error where somebody has taken away the destination, or what files wait in for their places: nothing could arrive any more.
     fn check_there(&self) -> io::Result<()>;
-    /// Removes all that is not in its place, notes included.
-    fn finish(&self) -> io::Result<()>;
+    /// Removes all that is not in its place, notes included; `removed` is called after each.
+    fn finish(&self, removed: &dyn Fn()) -> io::Result<()>;
     /// The receiver ends. What another one can continue stays.
     fn close(&self);
 }
@@ -154,13 +168,29 @@ pub trait SmallFile: Send + Sync {
     /// Ends a file whose bytes are all there: with mode and time it survives a crash after the next sync.
     fn finish(&mut self) -> io::Result<()>;
     /// Reads what is stored; `InvalidData`, in words, where that has another digest.
-    fn read_back(&self, digest: &Digest) -> io::Result<()>;
+    fn read_back(&self, digest: &Digest, heard: Heard<'_>) -> io::Result<()>;
     /// Puts it into its place, where a file or link may be. None of a link, and where it is not known which file is there now.
     fn place(self: Box<Self>, path: &[u8]) -> io::Result<Option<Identity>>;
 }
 
+/// Hears how many bytes each call of the file system has read, before the next one begins: long work goes on as long as it hears.
+pub type Heard<'a> = &'a dyn Fn(u64);
+
+/// A hole of a large file on its way, or a piece of one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hole {
+    pub range: Range<u64>,
+    /// The source has it too. Where nobody has told of it, it may be what somebody has cut off: later parts make a file that was cut short
+    /// as long as it was. Or the file system keeps zeros as holes: so the bytes decide.
+    pub is_told: bool,
+}
+
 /// A large file on its way to its place. It stays until it is placed or given up.
 pub trait LargeFile: Send + Sync {
+    /// A part is about to be written. What somebody has done to the file meanwhile may show now, and no longer once it is.
+    fn begin_part(&self) -> io::Result<()> {
+        Ok(())
+    }
     fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
     /// Makes `length` bytes zeros, which are a hole where this kind keeps holes.
     fn hole(&self, offset: u64, length: u64) -> io::Result<()> {
@@ -172,13 +202,15 @@ pub trait LargeFile: Send + Sync {
     }
     /// Lets what was written survive a crash after the next sync.
     fn prepare_sync(&self) -> io::Result<()>;
-    /// Reads `length` bytes from `offset` as they are stored; `InvalidData`, in words, where they have another chaining value.
-    fn read_back(&self, offset: u64, length: u64, digest: &Digest) -> io::Result<()>;
-    /// Returns whether nothing is known to be missing. A file that somebody has cut short has a hole that none was told of, though later
-    /// parts have made it as long as it was.
-    fn is_dense(&self) -> io::Result<bool>;
-    /// Notes a part that is synced, for receivers to come.
-    fn keep(&self, part: u64, digest: Digest) -> io::Result<()>;
+    /// Reads a range as it is stored; `InvalidData`, in words, where it has another chaining value.
+    fn read_back(&self, range: Range<u64>, digest: &Digest, heard: Heard<'_>) -> io::Result<()>;
+    /// Returns the first hole at an offset or behind it; none where only data follows. `InvalidData`, in words, where the file has not the
+    /// size that it should have.
+    fn next_hole(&self, from: u64) -> io::Result<Option<Hole>>;
+    /// No part of it that was noted counts any more: receivers to come know it when this returns.
+    fn forget_kept(&self) -> io::Result<()>;
+    /// Notes a part that is synced, by its number and where it lies, for receivers to come.
+    fn keep(&self, part: u64, range: Range<u64>, digest: Digest) -> io::Result<()>;
     /// Puts a file whose parts are all kept into its place, as [`SmallFile::place`] does.
     fn place(&self) -> io::Result<Option<Identity>>;
 }
@@ -216,7 +248,7 @@ pub trait View {
         Ok(listed.clone())
     }
     /// The digest of a file that is `of` after it was read.
-    fn digest(&mut self, path: &[u8], of: &Identity) -> io::Result<Digest>;
+    fn digest(&mut self, path: &[u8], of: &Identity, heard: Heard<'_>) -> io::Result<Digest>;
 }
 
 /// An entry that has a name at the destination.
@@ -226,7 +258,8 @@ pub struct Seen {
     pub kind: Option<Kind>,
     pub size: u64,
     pub mode: u32,
-    pub mtime_ns: i64,
+    /// Nanoseconds since 1970; none where 64 bits do not hold it, which is the time of nothing that is listed.
+    pub mtime_ns: Option<i64>,
     pub identity: Identity,
     /// The target of a link.
     pub target: Option<Vec<u8>>,
@@ -239,6 +272,11 @@ pub struct Identity {
     pub inode: u64,
     /// Nanoseconds since 1970.
     pub changed_ns: i64,
+}
+
+impl Identity {
+    /// Of what has none.
+    pub const NONE: Self = Self { inode: 0, changed_ns: 0 };
 }
 
 /// An entry that is in its place.

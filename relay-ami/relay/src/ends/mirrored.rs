@@ -18,8 +18,18 @@ pub trait Tour {
     fn pass(&mut self);
     /// Why what was given last stays, whatever the source has.
     fn spared(&self) -> Option<Spared>;
-    /// Returns whether another spelling of its name, which is no name of the directory's, leads to what was given last.
-    fn has_other_spelling(&self) -> bool;
+    /// What the destination finds by a path, whose directories are given as they are named; the last name may be none that its directory
+    /// shows, where two spellings are one name. None where there is nothing.
+    fn finds(&mut self, path: &[u8]) -> io::Result<Option<FileId>>;
+    /// Returns whether what was given last may be this one.
+    fn may_be(&self, id: &FileId) -> bool;
+}
+
+/// Tells an entry of a destination from others, whatever its name is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FileId {
+    pub device: u64,
+    pub inode: u64,
 }
 
 /// What a walk comes to.
@@ -36,14 +46,15 @@ pub struct Found {
     pub kind: Kind,
     /// Bytes of a file, length of a link's target.
     pub size: u64,
-    pub mtime_ns: i64,
+    /// Nanoseconds since 1970; none where 64 bits do not hold it: two such times may differ.
+    pub mtime_ns: Option<i64>,
 }
 
 impl Found {
     /// Returns whether this is what was listed: of a directory only that it is one counts.
     #[must_use]
     pub fn is(&self, kind: Kind, size: u64, mtime_ns: Option<i64>) -> bool {
-        self.kind == kind && (kind == Kind::Directory || (self.size == size && Some(self.mtime_ns) == mtime_ns))
+        self.kind == kind && (kind == Kind::Directory || (self.size == size && self.mtime_ns.is_some() && self.mtime_ns == mtime_ns))
     }
 }
 
@@ -66,4 +77,19 @@ pub enum Removal {
     Gone,
     /// It is still there; in words, what the system said.
     Stays(Stayed, Option<String>),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_that_does_not_fit_is_the_one_of_nothing_that_was_listed() {
+        let found = |mtime_ns| Found { kind: Kind::File, size: 3, mtime_ns };
+        assert!(found(Some(7)).is(Kind::File, 3, Some(7)));
+        assert!(!found(None).is(Kind::File, 3, None));
+        assert!(!found(None).is(Kind::File, 3, Some(i64::MAX)));
+        let directory = Found { kind: Kind::Directory, ..found(None) };
+        assert!(directory.is(Kind::Directory, 0, None));
+    }
 }

@@ -10,8 +10,8 @@ pub mod problem;
 mod source;
 
 pub use destination::{
-    Basis, Capabilities, Destination, Identity, KEPT_MODE, LargeFile, Left, OWNERS_MODE, OpenDestination, Placed, Seen, SmallFile, View,
-    read, take_bytes, zeros,
+    Basis, Capabilities, Destination, Heard, Hole, Identity, KEPT_MODE, LargeFile, Left, OWNERS_MODE, OpenDestination, Placed, Seen,
+    SmallFile, View, read, take_bytes, zeros,
 };
-pub use mirrored::{Found, Removal, Remover, Stop, Tour};
+pub use mirrored::{FileId, Found, Removal, Remover, Stop, Tour};
 pub use source::{Each, Listed, Source, SourceFailure, SourceFile};

@@ -19,10 +19,26 @@ pub enum Reach {
 
 /// Something of another kind is in the entry's place or above it: a directory for a file, a file or a link for a directory, a mount.
 const CONFLICTS: [Errno; 7] = [Errno::ISDIR, Errno::NOTDIR, Errno::NOTEMPTY, Errno::EXIST, Errno::LOOP, Errno::BUSY, Errno::XDEV];
-/// The file system does not take this name, this size, or a change of this file.
-const REFUSALS: [Errno; 6] = [Errno::NAMETOOLONG, Errno::ACCESS, Errno::PERM, Errno::INVAL, Errno::ILSEQ, Errno::FBIG];
 const DESTINATION: [Errno; 4] = [Errno::NOSPC, Errno::DQUOT, Errno::ROFS, Errno::IO];
+/// What may pass, or is this process's trouble, or that of a server: no memory, no descriptors, a file that was removed from among the
+/// partial ones.
+const PASSING: [Errno; 12] = [
+    Errno::NOENT,
+    Errno::STALE,
+    Errno::NOMEM,
+    Errno::MFILE,
+    Errno::NFILE,
+    Errno::INTR,
+    Errno::AGAIN,
+    Errno::BADF,
+    Errno::NODEV,
+    Errno::NOTCONN,
+    Errno::TIMEDOUT,
+    Errno::HOSTDOWN,
+];
 
+/// Returns what an error is about. All that is not known to reach further is the entry's: its name, its size, its kind, one of its attributes,
+/// which another file system may not take for reasons that nobody could list.
 pub fn reach(error: &io::Error) -> Reach {
     let Some(errno) = error.raw_os_error().map(Errno::from_raw_os_error) else {
         // A path that does not stay in the destination.
@@ -30,13 +46,19 @@ pub fn reach(error: &io::Error) -> Reach {
     };
     if CONFLICTS.contains(&errno) {
         Reach::Entry(SkipReason::DestinationConflict)
-    } else if REFUSALS.contains(&errno) {
-        Reach::Entry(SkipReason::DestinationRefused)
     } else if DESTINATION.contains(&errno) {
         Reach::Destination
-    } else {
+    } else if PASSING.contains(&errno) {
         Reach::Chunk
+    } else {
+        Reach::Entry(SkipReason::DestinationRefused)
     }
+}
+
+/// Returns whether a file system may answer otherwise in a moment, as a server that is started again does.
+pub fn may_pass(error: &io::Error) -> bool {
+    let passing = [Errno::STALE, Errno::IO, Errno::INTR, Errno::TIMEDOUT, Errno::NOMEM];
+    passing.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
 /// Returns the error of a name that is ours: the entry is not to blame, unless it is too large.
@@ -63,6 +85,11 @@ mod tests {
             (Errno::ROFS, Reach::Destination),
             (Errno::IO, Reach::Destination),
             (Errno::NOMEM, Reach::Chunk),
+            (Errno::NOENT, Reach::Chunk),
+            (Errno::NOTSUP, Reach::Entry(SkipReason::DestinationRefused)),
+            (Errno::NOSYS, Reach::Entry(SkipReason::DestinationRefused)),
+            (Errno::MLINK, Reach::Entry(SkipReason::DestinationRefused)),
+            (Errno::OVERFLOW, Reach::Entry(SkipReason::DestinationRefused)),
         ] {
             assert_eq!(reach(&errno.into()), expected, "{errno}");
         }

@@ -8,6 +8,8 @@ use crate::digest::Digest;
 use crate::documents::entry::{ListingEntry, Segment};
 use crate::documents::event::SkipReason;
 use crate::documents::selection::Reason;
+use crate::documents::survey::Place;
+use crate::ends::Identity;
 
 /// The paths of a request, and nothing that is not beneath them: a listing or manifest may name whatever it likes.
 pub trait Source: Send + Sync {
@@ -15,8 +17,18 @@ pub trait Source: Send + Sync {
     /// rsync: a path lands under its base name, with a trailing slash its contents do. Problems of the paths themselves come first.
     fn list(&self, each: Each<'_>) -> Result<(), ControlError>;
 
-    /// Opens the file of a segment, which must be as it was listed: size, modification time, inode, and between parts of one file
-    /// the change time too. A link must point where it pointed. None where a segment has no bytes to be read.
+    /// Where its paths are, as far as this kind has anything to say of that.
+    fn places(&self) -> Vec<Place> {
+        Vec::new()
+    }
+
+    /// The kernel that says so.
+    fn kernel(&self) -> Option<String> {
+        None
+    }
+
+    /// Opens the file of a segment, which must be as it was listed: size and modification time. A link must point where it pointed. None
+    /// where a segment has no bytes to be read.
     fn open<'a>(&'a self, segment: &'a Segment) -> Result<Option<Box<dyn SourceFile + 'a>>, SourceFailure>;
 
     /// The digest of a file as it is now; `source` is its path as the listing has it.
@@ -39,8 +51,12 @@ pub trait SourceFile: Send {
         offset..u64::MAX
     }
 
-    /// Returns whether the file still is what the listing says; asked after the last byte, as `open` asks before the first.
-    fn check(&self) -> Result<(), SourceFailure>;
+    /// The state of the file when it was opened. Another state has another identity; the same one may have, too.
+    fn state(&self) -> Identity;
+
+    /// Returns the state that the file is in, which must still be what the listing says, and end where that says; asked after the last byte,
+    /// as `open` asks before the first.
+    fn check(&self) -> Result<Identity, SourceFailure>;
 }
 
 /// Takes what is listed.
@@ -51,6 +67,8 @@ pub enum Listed {
     Entry(ListingEntry),
     /// What is not moved, as it would land, and why.
     LeftOut(Vec<u8>, Reason),
+    /// Extended attributes of an entry that the request speaks of and that are not kept.
+    Unkept(Vec<Vec<u8>>),
     /// The reason that keeps this path from being moved.
     Problem(Vec<u8>, String),
 }

@@ -1,24 +1,31 @@
 //! What a destination has and the source does not.
 //!
 //! A walk over the destination goes in step with the source's listing and with the list of what was left out there: all three are in one
-//! order, so one object of each and the names of the open directories are all that is held.
+//! order, so one object of each and the names of the open directories are all that is held. Where a walk finds out what it should have
+//! known before, as that the file system takes two spellings for one name, another walk follows.
 
-use std::collections::BTreeMap;
+use std::io;
 
 use super::MirrorError;
+use super::known::Known;
 use super::paths::Paths;
+use super::walk::{Brought, Walk};
 use crate::VERSION;
 use crate::control::{Control, ControlError};
 use crate::documents::attributes::Preserve;
+use crate::documents::command::Overwrite;
 use crate::documents::entry::{Kind, ListedLine};
-use crate::documents::extras::{Extra, Spared};
+use crate::documents::extras::Extra;
 use crate::documents::percent;
 use crate::documents::selection::{Reason, Unselected};
-use crate::documents::survey::{LISTING_FOLDER, Survey, UNSELECTED_FOLDER};
+use crate::documents::survey::{LISTING_FOLDER, Survey, UNSELECTED_FOLDER, part_key};
 use crate::documents::text::{HexDigest, SchemaVersion1, TopName};
-use crate::ends::{Destination, Found, Stop, Tour};
+use crate::ends::{Destination, Found};
 use crate::line_objects::LineObjects;
 use crate::select::Selector;
+
+/// The second walk knows what the first has found, and the third that the second has found no more. What then is new was made meanwhile.
+const WALKS: usize = 4;
 
 /// The input of a search for extras.
 pub struct Extras<'a> {
@@ -31,45 +38,77 @@ pub struct Extras<'a> {
     pub unselected: (u64, Option<&'a HexDigest>),
     /// Names at the top that the source brings; none where it brings all there is.
     pub within: Option<&'a [TopName]>,
+    /// Those that one source path brings each.
+    pub apart: &'a [TopName],
     pub selector: &'a Selector,
     pub preserve: Preserve,
     /// Where the extras are listed, below the prefix.
     pub folder: &'a str,
+    /// With `Never` nothing makes way for what the source has.
+    pub overwrite: Overwrite,
 }
 
 impl Extras<'_> {
     /// Lists the extras into `{prefix}{folder}part-NNNNN.ndjson`.
     pub fn list(&self, destination: &dyn Destination) -> Result<Survey, MirrorError> {
-        let folder = |name: &str| format!("{}{name}", self.prefix);
+        let (mut known, mut written) = (Known::default(), 0);
+        for _ in 0..WALKS {
+            let (survey, parts, found) = self.walk(destination, &known)?;
+            // A list that a walk before this one has written is longer than the one that counts.
+            (parts..written).try_for_each(|part| self.control.write_object(&part_key(&self.folder(self.folder), part), Vec::new()))?;
+            written = parts.max(written);
+            if known.has_all(&found) {
+                return Ok(survey);
+            }
+            known.add(found);
+        }
+        Err(io::Error::other("changes while it is looked at; wait until nobody writes there").into())
+    }
+
+    fn walk(&self, destination: &dyn Destination, known: &Known) -> Result<(Survey, u64, Known), MirrorError> {
         let (parts, digest) = self.listing;
-        let mut walk = Walk {
-            listing: Paths::new(self.control, folder(LISTING_FOLDER), parts, listed)?,
-            unselected: Paths::new(self.control, folder(UNSELECTED_FOLDER), self.unselected.0, left_out)?,
-            of: self,
-            above: Vec::new(),
-            spared: BTreeMap::new(),
-            list: List::new(self.control, folder(self.folder)),
-        };
+        let list = List::new(self.control, self.folder(self.folder));
+        let listing = Paths::new(self.control, self.folder(LISTING_FOLDER), parts, listed)?;
+        let unselected = Paths::new(self.control, self.folder(UNSELECTED_FOLDER), self.unselected.0, left_out)?;
+        let mut walk = Walk::new(self, known, listing, unselected, list);
         let mut tour = destination.tour()?;
         while let Some(stop) = tour.step()? {
             walk.take(&mut *tour, stop)?;
         }
-        walk.leave(None)?;
-        let Walk { listing, unselected, spared, mut list, .. } = walk;
+        let Walk { listing, unselected, spared, shares, mut list, found, .. } = walk.end(&mut *tour)?;
         listing.end(Some(digest))?;
         unselected.end(self.unselected.1)?;
         let (parts, digest) = list.lines.finish()?;
         let directory = tour.directory().to_string();
-        let List { files, directories, symlinks, bytes, .. } = list;
+        let List { files, directories, symlinks, bytes, in_the_way, .. } = list;
         let digest = digest.to_hex().to_string();
         let (schema_version, daemon_version) = (SchemaVersion1, VERSION);
-        Ok(Survey::Extras { schema_version, daemon_version, files, directories, symlinks, bytes, parts, digest, directory, spared })
+        let mostly = shares.mostly();
+        let survey = Survey::Extras {
+            schema_version,
+            daemon_version,
+            files,
+            directories,
+            symlinks,
+            bytes,
+            parts,
+            digest,
+            directory,
+            spared,
+            in_the_way,
+            mostly,
+        };
+        Ok((survey, parts, found))
+    }
+
+    fn folder(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
     }
 }
 
-fn listed(line: &[u8]) -> Result<Option<(Vec<u8>, Kind)>, String> {
+fn listed(line: &[u8]) -> Result<Option<(Vec<u8>, Brought)>, String> {
     let line = ListedLine::parse(line)?;
-    Ok(Some((percent::decode(&line.path)?, line.kind)))
+    Ok(Some((percent::decode(&line.path)?, Brought { kind: line.kind, unreadable: line.unreadable })))
 }
 
 fn left_out(line: &[u8]) -> Result<Option<(Vec<u8>, Reason)>, String> {
@@ -78,138 +117,24 @@ fn left_out(line: &[u8]) -> Result<Option<(Vec<u8>, Reason)>, String> {
     if line.reason == Reason::Leftover { Ok(None) } else { Ok(Some((percent::decode(&line.path)?, line.reason))) }
 }
 
-/// A directory above what is looked at that the source does not have.
-struct Above {
-    path: Vec<u8>,
-    /// It, or something that it holds, stays.
-    stays: bool,
-}
-
-/// What follows for an entry.
-enum Verdict {
-    /// The source has it, or it is none of this mirror's; `false`: nor is what it holds looked at.
-    NotExtra(bool),
-    Spared(Spared),
-    /// A directory that stays, though what it holds may go.
-    Leads,
-    Extra,
-}
-
-struct Walk<'a> {
-    of: &'a Extras<'a>,
-    listing: Paths<'a, Kind>,
-    unselected: Paths<'a, Reason>,
-    above: Vec<Above>,
-    spared: BTreeMap<Spared, u64>,
-    list: List<'a>,
-}
-
-impl Walk<'_> {
-    fn take(&mut self, tour: &mut dyn Tour, stop: Stop) -> Result<(), ControlError> {
-        self.leave(Some(tour.path()))?;
-        let Stop::Entry(found) = stop else {
-            self.spare(Spared::Unreadable);
-            return Ok(());
-        };
-        let path = tour.path().to_vec();
-        let is_directory = found.kind == Kind::Directory;
-        match self.judge(tour, &path, &found)? {
-            Verdict::NotExtra(enter) => {
-                // No directory above is one of `above` then, unless the listing lacks it: what it holds is the source's all the same.
-                self.keep_above();
-                if !enter {
-                    tour.pass();
-                }
-            }
-            Verdict::Spared(why) => {
-                self.spare(why);
-                tour.pass();
-            }
-            Verdict::Leads => self.above.push(Above { path, stays: true }),
-            Verdict::Extra if is_directory => self.above.push(Above { path, stays: false }),
-            Verdict::Extra => self.list.add(&path, &found)?,
-        }
-        Ok(())
-    }
-
-    fn judge(&mut self, tour: &dyn Tour, path: &[u8], found: &Found) -> Result<Verdict, ControlError> {
-        let is_directory = found.kind == Kind::Directory;
-        let is_top = !path.contains(&b'/');
-        if is_top && self.of.within.is_some_and(|names| !names.iter().any(|name| name.as_str().as_bytes() == path)) {
-            return Ok(Verdict::NotExtra(false));
-        }
-        let listed = self.listing.find(path)?.copied();
-        if self.unselected.find(path)?.is_some() {
-            return Ok(Verdict::Spared(Spared::NotSelected));
-        }
-        if let Some(listed) = listed
-            && !(is_directory && listed == Kind::Directory)
-        {
-            // A directory in the place of something else keeps that from arriving. It is not this mirror's to make room.
-            return Ok(Verdict::NotExtra(false));
-        }
-        if let Some(why) = tour.spared() {
-            return Ok(Verdict::Spared(why));
-        }
-        if listed.is_some() {
-            return Ok(Verdict::NotExtra(true));
-        }
-        let kind = Some(found.kind).filter(|kind| *kind != Kind::Special || self.of.preserve.special_files);
-        if self.of.selector.leaves_out(path, kind, found.size, found.mtime_ns).is_some() {
-            return Ok(Verdict::Spared(Spared::NotSelected));
-        }
-        if kind.is_none() {
-            return Ok(Verdict::Spared(Spared::Special));
-        }
-        if tour.has_other_spelling() {
-            return Ok(Verdict::Spared(Spared::OtherSpelling));
-        }
-        let leads = is_directory && !self.of.selector.includes(path, true);
-        Ok(if leads { Verdict::Leads } else { Verdict::Extra })
-    }
-
-    fn spare(&mut self, why: Spared) {
-        *self.spared.entry(why).or_default() += 1;
-        self.keep_above();
-    }
-
-    /// Something in the directory that is gone through stays, and so does that.
-    fn keep_above(&mut self) {
-        if let Some(above) = self.above.last_mut() {
-            above.stays = true;
-        }
-    }
-
-    /// Leaves the directories that do not hold `path`; without one, all. One that stays keeps the one above it.
-    fn leave(&mut self, path: Option<&[u8]>) -> Result<(), ControlError> {
-        let holds =
-            |above: &Above| path.and_then(|path| path.strip_prefix(&*above.path)).is_some_and(|rest| rest.is_empty() || rest[0] == b'/');
-        while let Some(left) = self.above.pop_if(|above| !holds(above)) {
-            if left.stays {
-                self.keep_above();
-            } else {
-                self.list.add(&left.path, &Found { kind: Kind::Directory, size: 0, mtime_ns: 0 })?;
-            }
-        }
-        Ok(())
-    }
-}
-
 /// The extras, and how many there are.
-struct List<'a> {
+pub struct List<'a> {
     lines: LineObjects<'a>,
     files: u64,
     directories: u64,
     symlinks: u64,
     bytes: u64,
+    in_the_way: u64,
 }
 
 impl<'a> List<'a> {
     fn new(control: &'a dyn Control, folder: String) -> Self {
-        Self { lines: LineObjects::new(control, folder), files: 0, directories: 0, symlinks: 0, bytes: 0 }
+        Self { lines: LineObjects::new(control, folder), files: 0, directories: 0, symlinks: 0, bytes: 0, in_the_way: 0 }
     }
 
-    fn add(&mut self, path: &[u8], found: &Found) -> Result<(), ControlError> {
+    /// Adds what would be removed; `in_the_way`: before anything comes.
+    pub fn add(&mut self, path: &[u8], found: &Found, in_the_way: bool) -> Result<(), ControlError> {
+        self.in_the_way += u64::from(in_the_way);
         match found.kind {
             Kind::Directory => self.directories += 1,
             Kind::Symlink => self.symlinks += 1,
@@ -218,7 +143,7 @@ impl<'a> List<'a> {
         if found.kind == Kind::File {
             self.bytes += found.size;
         }
-        let mtime_ns = (found.kind != Kind::Directory).then_some(found.mtime_ns);
-        self.lines.add(&Extra { path: percent::encode(path), kind: found.kind, size: found.size, mtime_ns })
+        let mtime_ns = found.mtime_ns.filter(|_| found.kind != Kind::Directory);
+        self.lines.add(&Extra { path: percent::encode(path), kind: found.kind, size: found.size, mtime_ns, in_the_way })
     }
 }

@@ -1,8 +1,11 @@
 //! Making a destination hold nothing that the source does not have: what that is, and its removal.
 
 mod extras;
+mod known;
 mod paths;
 mod removal;
+mod shares;
+mod walk;
 
 pub use extras::Extras;
 pub use removal::Confirmed;

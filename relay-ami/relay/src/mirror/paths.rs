@@ -20,29 +20,41 @@ pub struct Paths<'a, T> {
     text: Vec<u8>,
     at: usize,
     next: Option<(Vec<u8>, T)>,
+    /// Path of what was given last.
+    last: Vec<u8>,
 }
 
 impl<'a, T> Paths<'a, T> {
     pub fn new(control: &'a dyn Control, folder: String, parts: u64, read: Read<T>) -> Result<Self, ControlError> {
         let digest = blake3::Hasher::new();
-        let mut paths = Self { control, folder, parts: 0..parts, digest, read, text: Vec::new(), at: 0, next: None };
+        let mut paths = Self { control, folder, parts: 0..parts, digest, read, text: Vec::new(), at: 0, next: None, last: Vec::new() };
         paths.advance()?;
         Ok(paths)
     }
 
-    /// What the list says of `path`, which comes after all that were asked for before.
-    pub fn find(&mut self, path: &[u8]) -> Result<Option<&T>, ControlError> {
-        while self.next.as_ref().is_some_and(|(next, _)| order(next, path) == Ordering::Less) {
-            self.advance()?;
+    /// What the list says of `path`, once all that comes before it was passed.
+    pub fn take(&mut self, path: &[u8]) -> Result<Option<T>, ControlError> {
+        if self.next.as_ref().is_some_and(|(next, _)| next == path) { Ok(self.give()?.map(|(_, said)| said)) } else { Ok(None) }
+    }
+
+    /// The next line whose path comes before this one; without one, the next of all that are left.
+    pub fn pass(&mut self, path: Option<&[u8]>) -> Result<Option<(Vec<u8>, T)>, ControlError> {
+        let comes_before = |(next, _): &(Vec<u8>, T)| path.is_none_or(|path| order(next, path) == Ordering::Less);
+        if self.next.as_ref().is_some_and(comes_before) { self.give() } else { Ok(None) }
+    }
+
+    fn give(&mut self) -> Result<Option<(Vec<u8>, T)>, ControlError> {
+        let given = self.next.take();
+        if let Some((path, _)) = &given {
+            path.clone_into(&mut self.last);
         }
-        Ok(self.next.as_ref().filter(|(next, _)| next == path).map(|(_, said)| said))
+        self.advance()?;
+        Ok(given)
     }
 
     /// Reads the rest. Fails where the objects are not those with this digest: whatever was found in them is then worth nothing.
     pub fn end(mut self, digest: Option<&HexDigest>) -> Result<(), ControlError> {
-        while self.next.is_some() {
-            self.advance()?;
-        }
+        while self.give()?.is_some() {}
         match digest {
             Some(digest) if self.digest.finalize().to_hex().as_str() != digest.as_str() => {
                 Err(self.malformed("its objects are not those that the source's scan has written".to_owned()))
@@ -52,12 +64,11 @@ impl<'a, T> Paths<'a, T> {
     }
 
     fn advance(&mut self) -> Result<(), ControlError> {
-        let before = self.next.take();
         while let Some(line) = self.line()? {
             let text = &self.text[line];
             let Some(next) = (self.read)(text).map_err(|why| self.malformed(why))? else { continue };
             // What is not in order would be looked for in the wrong place, and be taken for missing.
-            if before.is_some_and(|(before, _)| order(&next.0, &before) == Ordering::Less) {
+            if order(&next.0, &self.last) == Ordering::Less {
                 return Err(self.malformed("its lines are not in order".to_owned()));
             }
             self.next = Some(next);

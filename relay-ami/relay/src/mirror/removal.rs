@@ -30,6 +30,8 @@ pub struct Confirmed<'a> {
     pub epoch: u64,
     /// Where it is listed what is still there, below the prefix.
     pub remaining_folder: &'a str,
+    /// Only what is in the way of what the source has, before that comes; else only what is not, once all has come.
+    pub in_the_way: bool,
 }
 
 impl Confirmed<'_> {
@@ -112,16 +114,28 @@ impl Done<'_> {
     fn take(&mut self, remover: &mut dyn Remover, line: &[u8]) -> Result<(), MirrorError> {
         let extra = Extra::parse(line).map_err(|why| self.of.malformed(&why))?;
         let path = percent::decode(&extra.path).map_err(|why| self.of.malformed(&why))?;
+        if extra.in_the_way != self.of.in_the_way {
+            // What was in the way is gone since before anything came: something else is in its place now.
+            if extra.in_the_way {
+                self.deletion.gone += 1;
+                self.gone(&extra);
+            }
+            return Ok(());
+        }
         match remover.remove(&path, &|found| found.is(extra.kind, extra.size, extra.mtime_ns))? {
             Removal::Stays(reason, message) => return self.stays(Remaining { path: extra.path, reason, message }),
             Removal::Removed => {}
             Removal::Gone => self.deletion.gone += 1,
         }
+        self.gone(&extra);
+        Ok(())
+    }
+
+    fn gone(&mut self, extra: &Extra) {
         self.deletion.entries += 1;
         if extra.kind == Kind::File {
             self.deletion.bytes += extra.size;
         }
-        Ok(())
     }
 
     fn stays(&mut self, line: Remaining) -> Result<(), MirrorError> {

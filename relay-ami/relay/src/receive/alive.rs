@@ -36,7 +36,7 @@ impl Listeners {
 pub fn run(shared: &Shared) {
     let is_slow = |longest: Option<std::time::Duration>| longest.is_some_and(|time| time >= BUSY_AFTER);
     while !shared.stop.sleep(ALIVE_INTERVAL) {
-        let is_busy = is_slow(shared.disk.longest()) || is_slow(shared.asked.longest());
+        let is_busy = is_slow(shared.disk.longest_work()) || is_slow(shared.asked.longest());
         shared.listeners.tell(&Frame::Alive { is_busy });
     }
 }

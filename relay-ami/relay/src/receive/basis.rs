@@ -1,9 +1,12 @@
 //! Blocks of a part that the destination has already, in the file that is to be replaced or in one beside it.
 
+use std::convert::Infallible;
 use std::io;
 
 use super::large::Part;
-use crate::ends::{Basis, OpenDestination, read};
+use super::target::Target;
+use crate::ends::{Basis, Heard, OpenDestination, read, zeros};
+use crate::had::LEAST_BYTES;
 use crate::stream::StreamError;
 use crate::under_way::Call;
 use crate::wire::block::{BLOCK_DIGEST_BYTES, block_bytes, block_digest};
@@ -12,16 +15,13 @@ use crate::wire::frame::SegmentHeader;
 /// Blocks by which a file is taken for an earlier version.
 const SAMPLES: usize = 8;
 
-/// Of a shorter block at the end of a part, its bytes could be guessed one after the other.
-const LEAST_TAIL_BYTES: u64 = 4 << 10;
-
 /// A part's offer.
 pub struct Offer<'a> {
     pub header: &'a SegmentHeader,
     pub block: u32,
     pub digests: &'a [u8],
-    /// Hears how many bytes are about to be read; the call lasts as long as that takes.
-    pub reading: &'a dyn Fn(u64) -> Call,
+    /// Hears how many bytes have been read.
+    pub heard: Heard<'a>,
 }
 
 impl Offer<'_> {
@@ -48,11 +48,10 @@ impl Offer<'_> {
     /// Whether the file has a block in the same place. A short one counts only where the file ends as the new one does: whoever could
     /// choose where a block ends would learn what is there a byte at a time.
     fn is_there(&self, basis: &dyn Basis, (offset, length, digest): (u64, u64, &[u8])) -> bool {
-        if length < u64::from(self.block) && (length < LEAST_TAIL_BYTES || basis.size() != Some(self.header.size)) {
+        if length < u64::from(self.block) && (length < LEAST_BYTES || basis.size() != Some(self.header.size)) {
             return false;
         }
-        let _call = (self.reading)(length);
-        is_there(basis, offset, length, digest)
+        is_there(basis, offset, length, digest, self.heard)
     }
 
     /// A bit for each block that the file has in the same place.
@@ -82,11 +81,38 @@ impl Offer<'_> {
 }
 
 /// A file that cannot be read has nothing.
-fn is_there(basis: &dyn Basis, offset: u64, length: u64, digest: &[u8]) -> bool {
+fn is_there(basis: &dyn Basis, offset: u64, length: u64, digest: &[u8], heard: Heard<'_>) -> bool {
     let mut hasher = blake3::Hasher::new();
     let read = read(basis, offset, length, |bytes, _| {
         hasher.update(bytes);
+        heard(bytes.len() as u64);
         Ok(())
     });
     read.is_ok() && block_digest(&hasher) == *digest
+}
+
+/// Takes bytes of the file that is in the place of a whole one. They are digested as they are read, so whoever changes it makes the chunk
+/// fail; so much is digested in any case.
+pub fn copy_whole(
+    target: &mut Target,
+    there: Option<&dyn Basis>,
+    hasher: &mut blake3::Hasher,
+    (offset, length): (u64, u64),
+    call: &Call,
+) -> io::Result<()> {
+    let mut left = length;
+    let taken = there.ok_or_else(|| io::Error::other("what was to be taken is not there any more")).and_then(|there| {
+        read(there, offset, length, |bytes, at| {
+            hasher.update(bytes);
+            left = left.saturating_sub(bytes.len() as u64);
+            target.write(at, bytes)?;
+            call.goes_on();
+            Ok(())
+        })
+    });
+    let Ok(()) = zeros(left, |bytes, _| {
+        hasher.update(bytes);
+        Ok::<(), Infallible>(())
+    });
+    taken
 }

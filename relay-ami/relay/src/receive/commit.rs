@@ -1,22 +1,24 @@
 //! From verified to delivered: sync, rename, note in the journal, checkpoint, acknowledge, in batches.
 //!
-//! Two threads: one has the disk, one the table, so that the next sync goes on while the table answers. While either is at work,
-//! verified chunks gather and make up the next batch, so a slow disk or a distant table makes batches larger instead of streams
-//! slower, until as much waits as `CommitQueue` takes.
+//! One thread has the disk, one the table, so that the next sync goes on while the table answers. While either is at work, verified
+//! chunks gather and make up the next batch, so a slow disk or a distant table makes batches larger instead of streams slower, until as
+//! much waits as `CommitQueue` takes. What has to be read again before a chunk counts is read by others ([`super::checking`]).
 
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::io;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver as Queue, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use super::Shared;
+use super::checking::{self, Waiting};
 use super::large::Part;
-use super::placing::Placing;
-use super::readback;
+use super::placing::{Come, Placing, Tries};
+use super::{Shared, readback};
 use crate::control::{Delivery, Undelivered, unix_now};
-use crate::defaults::{CHECKPOINT_QUEUE, COMMIT_QUEUE, READBACK_BATCH, SYNC_INTERVAL};
+use crate::defaults::{
+    CHECK_QUEUE, CHECKPOINT_QUEUE, COMMIT_QUEUE, ENTRY_MEMORY, READBACK_BATCH, READBACK_THREADS, STACK_BYTES, SYNC_INTERVAL,
+};
 use crate::digest::{Digest, to_hex};
 use crate::documents::command::Verify;
 use crate::documents::entry::Kind;
@@ -25,6 +27,7 @@ use crate::documents::text::HexDigest;
 use crate::ends::SmallFile;
 use crate::ends::problem::{Reach, reach};
 use crate::stream::Replies;
+use crate::under_way::Call;
 use crate::wire::frame::{Frame, SegmentHeader};
 
 /// The content of a chunk. A whole file that is dropped leaves nothing; a part's bytes are overwritten by the next attempt.
@@ -52,6 +55,8 @@ pub struct Verified {
     pub digest: Digest,
     pub landed: Vec<Landed>,
     pub bytes: u64,
+    /// Bytes of memory that its entries take, about.
+    pub memory: usize,
     pub path: Arc<str>,
     pub lane: u32,
     pub started_at: f64,
@@ -68,6 +73,20 @@ impl Landed {
             Self::Directory { header, .. } => header.entry,
         }
     }
+
+    /// Where it lands.
+    pub fn path(&self) -> &[u8] {
+        match self {
+            Self::Part(part, _) => part.file.path(),
+            Self::Whole { path, .. } => path,
+            Self::Directory { header, .. } => &header.path,
+        }
+    }
+}
+
+/// Bytes of memory that an entry takes from its header until it is acknowledged, about.
+pub const fn memory_of(header: &SegmentHeader) -> usize {
+    ENTRY_MEMORY + header.path.len() + header.target.len() + header.attributes.len()
 }
 
 /// Why a chunk does not count.
@@ -92,27 +111,35 @@ impl Refusal {
 }
 
 /// A batch that is on the disk and that the table has yet to take.
-struct OnDisk {
-    deliveries: Vec<Delivery>,
+pub struct OnDisk {
+    pub deliveries: Vec<Delivery>,
     /// Each with the entries that are complete by it.
-    placed: Vec<(Verified, u64)>,
-    /// Chunks of the whole batch.
-    chunks: u64,
-    entries: usize,
+    pub placed: Vec<(Verified, u64)>,
+    /// Chunks that are settled by it, and the memory of all of them.
+    pub chunks: u64,
+    pub memory: usize,
 }
 
 /// Runs until all streams have let go of the queue.
 pub fn run(shared: &Shared, queue: &Queue<Verified>) -> io::Result<()> {
     let limit = if shared.verify == Verify::Readback { READBACK_BATCH } else { COMMIT_QUEUE };
+    let (tries, (doubtful, waiting)) = (Tries::default(), sync_channel(CHECK_QUEUE));
+    let waiting = Mutex::new(waiting);
     std::thread::scope(|scope| {
-        // The other thread ends when this closure has let go of its half.
+        // The others end when this closure has let go of its halves.
+        let doubtful = doubtful;
         let (on_disk, synced) = sync_channel(CHECKPOINT_QUEUE);
-        std::thread::Builder::new().name("checkpoint".to_owned()).spawn_scoped(scope, move || {
+        let start = |name: &str| std::thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES);
+        start("checkpoint").spawn_scoped(scope, move || {
             for batch in synced {
                 acknowledge(shared, batch);
             }
         })?;
-        let (mut last_sync, mut placing) = (None::<Instant>, Placing::new(shared.placing_threads));
+        for _ in 0..READBACK_THREADS {
+            let (on_disk, tries, waiting) = (on_disk.clone(), &tries, &waiting);
+            start("check").spawn_scoped(scope, move || checking::run(shared, tries, waiting, &on_disk))?;
+        }
+        let (mut last_sync, mut placing) = (None::<Instant>, Placing::new(shared.placing_threads, &tries, &shared.disk));
         while let Ok(first) = queue.recv() {
             if let Some(last) = last_sync {
                 shared.sending.wait_for_none(last + SYNC_INTERVAL);
@@ -120,17 +147,21 @@ pub fn run(shared: &Shared, queue: &Queue<Verified>) -> io::Result<()> {
             let mut batch = vec![first];
             batch.extend(queue.try_iter().take(limit - 1));
             last_sync = Some(Instant::now());
-            let _ = on_disk.send(sync(shared, &mut placing, batch));
+            let (batch, in_doubt) = sync(shared, &mut placing, batch);
+            let _ = on_disk.send(batch);
+            in_doubt.into_iter().for_each(|chunk| drop(doubtful.send(chunk)));
         }
         Ok(())
     })
 }
 
-fn sync(shared: &Shared, placing: &mut Placing, batch: Vec<Verified>) -> OnDisk {
-    let (chunks, entries) = (batch.len() as u64, batch.iter().map(|chunk| chunk.landed.len()).sum());
-    let _call = shared.disk.enter();
+fn sync(shared: &Shared, placing: &mut Placing<'_>, batch: Vec<Verified>) -> (OnDisk, Vec<Waiting>) {
+    let (mut chunks, mut memory) = (batch.len() as u64, batch.iter().map(|chunk| chunk.memory).sum::<usize>());
+    let call = shared.disk.enter();
     let began = Instant::now();
     let synced = shared.destination.sync();
+    call.goes_on();
+    drop(call);
     shared.verified.synced(batch.iter().map(|chunk| chunk.bytes).sum(), began.elapsed());
     if synced.is_err() {
         shared.verified.sync_failed();
@@ -139,44 +170,59 @@ fn sync(shared: &Shared, placing: &mut Placing, batch: Vec<Verified>) -> OnDisk 
     let mut checked = match &synced {
         Ok(()) if shared.verify == Verify::Readback => {
             let landed: Vec<&[Landed]> = batch.iter().map(|chunk| &*chunk.landed).collect();
-            readback::check(&landed)
+            readback::check(shared.reading(), &landed)
         }
         _ => HashMap::new(),
     };
+    let call = shared.disk.enter();
     let mut deliveries = Vec::with_capacity(batch.len());
-    let mut all_placed = Vec::with_capacity(batch.len());
+    let (mut all_placed, mut in_doubt) = (Vec::with_capacity(batch.len()), Vec::new());
     for (index, mut chunk) in batch.into_iter().enumerate() {
-        let placed = match &synced {
+        let come = match &synced {
             Ok(()) if chunk.failures_at_start != failures => Err(Refusal::Full("a sync failed while the chunk was arriving".to_owned())),
             Ok(()) => match checked.remove(&index) {
                 Some(refusal) => Err(refusal),
-                None => placing.place_all(shared, &mut chunk).map_err(|error| Refusal::of(&error, "")),
+                None => placing.place_all(shared, &mut chunk, &call).map_err(Refusal::from),
             },
             Err(error) => Err(Refusal::of(error, "sync: ")),
         };
-        match placed {
-            Ok(entries) => {
+        match come {
+            Ok(Come { complete, in_doubt: files }) if files.is_empty() => {
                 deliveries.extend(delivery(&chunk));
-                all_placed.push((chunk, entries));
+                all_placed.push((chunk, complete));
+            }
+            Ok(Come { complete, in_doubt: files }) => {
+                (chunks, memory) = (chunks - 1, memory - chunk.memory);
+                in_doubt.push(Waiting { chunk, complete, files });
             }
             Err(refusal) => {
-                chunk.landed.clear();
+                let_go(&mut chunk.landed, &call);
                 shared.refuse(&chunk.replies, chunk.chunk, chunk.attempt, refusal);
             }
         }
     }
-    if let Err(error) = shared.destination.sync_notes() {
+    let noted = shared.destination.sync_notes();
+    drop(call);
+    if let Err(error) = noted {
         let refusal = Refusal::of(&error, "journal: ");
         deliveries.clear();
         for (chunk, _) in all_placed.drain(..) {
             shared.refuse(&chunk.replies, chunk.chunk, chunk.attempt, refusal.clone());
         }
     }
-    OnDisk { deliveries, placed: all_placed, chunks, entries }
+    (OnDisk { deliveries, placed: all_placed, chunks, memory }, in_doubt)
+}
+
+/// What has landed goes again. Each file that is removed is a call.
+pub fn let_go(landed: &mut Vec<Landed>, call: &Call) {
+    for item in landed.drain(..) {
+        drop(item);
+        call.goes_on();
+    }
 }
 
 fn acknowledge(shared: &Shared, batch: OnDisk) {
-    let OnDisk { deliveries, placed, chunks, entries } = batch;
+    let OnDisk { deliveries, placed, chunks, memory } = batch;
     if let Some(moved_on) = checkpoint(shared, &deliveries) {
         for (chunk, entries) in placed {
             // The sender looks the chunk up: the table says how it goes on.
@@ -190,7 +236,7 @@ fn acknowledge(shared: &Shared, batch: OnDisk) {
             let _ = chunk.replies.send(&Frame::Ack { chunk: chunk.chunk, attempt: chunk.attempt });
         }
     }
-    shared.verified.settle(chunks, entries);
+    shared.verified.settle(chunks, memory);
 }
 
 /// Tries until the table takes the results or the process is told to stop: the bytes are safe, so nothing is to be undone.
@@ -210,7 +256,7 @@ fn checkpoint(shared: &Shared, deliveries: &[Delivery]) -> Option<Vec<Undelivere
     }
 }
 
-fn delivery(chunk: &Verified) -> Option<Delivery> {
+pub fn delivery(chunk: &Verified) -> Option<Delivery> {
     Some(Delivery {
         chunk: chunk.chunk,
         attempt: chunk.attempt,
@@ -232,5 +278,23 @@ mod tests {
         assert!(matches!(full, Refusal::Full(message) if message.starts_with("sync: ")));
         let other = Refusal::of(&io::Error::other("odd"), "");
         assert!(matches!(other, Refusal::Failed { reason: FailureReason::DestinationError, .. }));
+    }
+
+    #[test]
+    fn the_memory_of_an_entry_is_that_of_its_attributes_too() {
+        let header = |attributes: Vec<u8>| SegmentHeader {
+            entry: 0,
+            kind: Kind::File,
+            mode: 0,
+            mtime_ns: 0,
+            size: 0,
+            offset: 0,
+            length: 0,
+            path: b"file".to_vec(),
+            target: Vec::new(),
+            attributes,
+        };
+        assert_eq!(memory_of(&header(Vec::new())), ENTRY_MEMORY + 4);
+        assert_eq!(memory_of(&header(vec![b' '; 48 << 10])), ENTRY_MEMORY + 4 + (48 << 10));
     }
 }

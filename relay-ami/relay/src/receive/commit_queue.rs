@@ -8,11 +8,12 @@ use std::time::Duration;
 use crate::defaults::{UNSYNCED_BYTES, UNSYNCED_TIME};
 use crate::thread::lock;
 
-/// What waits is bounded three times: by chunks; by the entries in them, since a bundle of small files holds thousands; and by
-/// bytes that are not synced, so that the acknowledgement of none is minutes away where the disk is slow.
+/// What waits is bounded three times: by chunks; by the memory of the entries in them, since a bundle of small files holds thousands, and
+/// each may have attributes of some KiB; and by bytes that are not synced, so that the acknowledgement of none is minutes away where the
+/// disk is slow.
 pub struct CommitQueue<T> {
     sender: Mutex<Option<SyncSender<T>>>,
-    max_entries: usize,
+    max_memory: usize,
     outstanding: Mutex<Outstanding>,
     settled: Condvar,
     sync_failures: AtomicU64,
@@ -21,28 +22,28 @@ pub struct CommitQueue<T> {
 /// Handed on, and neither acknowledged nor refused; of that, the bytes without a sync, and how many may be.
 struct Outstanding {
     chunks: u64,
-    entries: usize,
+    memory: usize,
     unsynced_bytes: u64,
     max_unsynced_bytes: u64,
 }
 
 impl<T> CommitQueue<T> {
-    /// At most `max_chunks` wait; no further one is taken while more than `max_entries` entries do.
-    pub fn new(max_chunks: usize, max_entries: usize) -> (Self, Receiver<T>) {
+    /// At most `max_chunks` wait; no further one is taken while those have more than so many bytes of memory.
+    pub fn new(max_chunks: usize, max_memory: usize) -> (Self, Receiver<T>) {
         let (sender, receiver) = sync_channel(max_chunks);
-        let outstanding = Mutex::new(Outstanding { chunks: 0, entries: 0, unsynced_bytes: 0, max_unsynced_bytes: UNSYNCED_BYTES });
+        let outstanding = Mutex::new(Outstanding { chunks: 0, memory: 0, unsynced_bytes: 0, max_unsynced_bytes: UNSYNCED_BYTES });
         let (settled, sync_failures) = (Condvar::new(), AtomicU64::new(0));
-        (Self { sender: Mutex::new(Some(sender)), max_entries, outstanding, settled, sync_failures }, receiver)
+        (Self { sender: Mutex::new(Some(sender)), max_memory, outstanding, settled, sync_failures }, receiver)
     }
 
     /// Hands a chunk on, once there is room for it.
-    pub fn push(&self, chunk: T, entries: usize, bytes: u64) {
+    pub fn push(&self, chunk: T, memory: usize, bytes: u64) {
         let mut outstanding = lock(&self.outstanding);
-        while outstanding.entries > self.max_entries || outstanding.unsynced_bytes > outstanding.max_unsynced_bytes {
+        while outstanding.memory > self.max_memory || outstanding.unsynced_bytes > outstanding.max_unsynced_bytes {
             outstanding = self.settled.wait(outstanding).unwrap_or_else(PoisonError::into_inner);
         }
         outstanding.chunks += 1;
-        outstanding.entries += entries;
+        outstanding.memory += memory;
         outstanding.unsynced_bytes += bytes;
         drop(outstanding);
         let sender = lock(&self.sender).clone();
@@ -61,11 +62,11 @@ impl<T> CommitQueue<T> {
         self.settled.notify_all();
     }
 
-    /// So many chunks with so many entries are acknowledged or refused.
-    pub fn settle(&self, chunks: u64, entries: usize) {
+    /// So many chunks with so much memory are acknowledged or refused.
+    pub fn settle(&self, chunks: u64, memory: usize) {
         let mut outstanding = lock(&self.outstanding);
         outstanding.chunks -= chunks;
-        outstanding.entries -= entries;
+        outstanding.memory -= memory;
         self.settled.notify_all();
     }
 
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lane_waits_while_too_many_entries_do() {
+    fn a_lane_waits_while_the_entries_of_others_take_too_much_memory() {
         let (queue, receiver) = CommitQueue::new(8, 100);
         queue.push(1, 101, 0);
         let is_in = AtomicBool::new(false);

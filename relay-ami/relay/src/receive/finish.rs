@@ -53,8 +53,11 @@ pub(super) fn finish(shared: &Shared, replies: &Replies, claim: &Claim) -> Resul
     tracing::info!(agreed, complete = claim.complete, entries, message, "finish");
     // A comparison of everything proves that no partial file is needed any more. Where chunks were given up the transfer is
     // over too, and nothing resumes it. Partial files stay where it was stopped, or has ended without agreement.
-    if agreed && let Err(error) = shared.destination.finish() {
-        tracing::warn!(%error, "partial files");
+    if agreed {
+        let call = shared.disk.enter();
+        if let Err(error) = shared.destination.finish(&|| call.goes_on()) {
+            tracing::warn!(%error, "partial files");
+        }
     }
     let is_comparable = same_start(shared.epoch, shared.sender_epoch.load(Ordering::SeqCst));
     let received = if is_comparable { shared.counters.moved.load(Ordering::Relaxed) } else { 0 };
@@ -78,11 +81,14 @@ fn disagreement(shared: &Shared, claim: &Claim) -> Result<Option<String>, Stream
     for (entry, placed) in found.renewed {
         shared.files.complete(entry, placed);
     }
+    let call = shared.disk.enter();
     for entry in found.lacking {
         shared.files.forget(&*shared.destination, entry)?;
+        call.goes_on();
     }
     // On the disk before the first of them is begun anew.
     shared.destination.sync_notes()?;
+    drop(call);
     if lacking == 0 && found.lost == 0 {
         // The sender has named them all on this stream.
         let skipped = shared.files.skipped().len() as u64;
@@ -113,7 +119,7 @@ fn look(shared: &Shared, claim: &Claim) -> Result<Found, ControlError> {
         placed: shared.files.placed(),
         skipped: &skipped,
         sent: &sent,
-        disk: &shared.disk,
+        reading: shared.reading(),
     }
     .run()
 }

@@ -3,11 +3,10 @@
 use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use super::Shared;
-use super::basis::Offer;
-use super::commit::{Landed, Refusal, Verified};
+use super::basis::{Offer, copy_whole};
+use super::commit::{Landed, Refusal, Verified, let_go, memory_of};
 use super::large::Large;
 use super::target::{Target, is_part};
 use crate::control::unix_now;
@@ -15,9 +14,10 @@ use crate::digest::{Digest, part_digest, part_hasher};
 use crate::documents::attributes::Attributes;
 use crate::documents::entry::Kind;
 use crate::documents::event::FailureReason;
+use crate::documents::percent;
 use crate::ends::problem::{Reach, reach};
-use crate::ends::{read, zeros};
-use crate::had::Had;
+use crate::ends::{Basis, Heard, read, zeros};
+use crate::had::{Had, LEAST_BYTES};
 use crate::stream::{FrameReader, Replies, StreamError};
 use crate::under_way::Caller;
 use crate::wire::frame::{Frame, SegmentHeader};
@@ -42,6 +42,8 @@ pub struct Incoming<'a> {
     digest: blake3::Hasher,
     scratch: Vec<u8>,
     bytes: u64,
+    /// Of all that has landed.
+    memory: usize,
     started_at: f64,
     failures_at_start: u64,
     /// Set once the destination refused something: the rest is read and dropped.
@@ -63,6 +65,7 @@ impl<'a> Incoming<'a> {
             digest: blake3::Hasher::new(),
             scratch: Vec::new(),
             bytes: 0,
+            memory: 0,
             started_at: unix_now(),
             failures_at_start: shared.verified.sync_failures(),
             failure: None,
@@ -120,16 +123,23 @@ impl<'a> Incoming<'a> {
 
     /// The sender leaves the entry out.
     fn skip(&mut self, entry: u64) {
-        if let Err(error) = self.shared.files.skip(&*self.shared.destination, entry) {
+        let call = self.disk.enter();
+        let skipped = self.shared.files.skip(&*self.shared.destination, entry);
+        drop(call);
+        if let Err(error) = skipped {
             self.fail(error);
         }
     }
 
     /// The destination refused something of an entry.
-    fn refused(&mut self, entry: u64, error: io::Error) {
-        let Reach::Entry(reason) = reach(&error) else { return self.fail(error) };
+    fn refused(&mut self, header: &SegmentHeader, error: io::Error) {
+        let reason = match reach(&error) {
+            Reach::Entry(reason) => reason,
+            Reach::Destination => return self.fail(error),
+            Reach::Chunk => return self.fail(io::Error::other(format!("{}: {error}", percent::encode(&header.path)))),
+        };
         let Ticket { chunk, attempt, replies, .. } = self.ticket;
-        if let Err(error) = self.shared.leave_out(replies, (chunk, attempt), entry, reason, &error) {
+        if let Err(error) = self.shared.leave_out(replies, (chunk, attempt), header.entry, reason, &error) {
             self.fail(error);
         }
     }
@@ -141,12 +151,13 @@ impl<'a> Incoming<'a> {
             return;
         }
         self.answered = true;
-        self.landed.clear();
+        let_go(&mut self.landed, &self.disk.enter());
         self.shared.refuse(self.ticket.replies, self.ticket.chunk, self.ticket.attempt, Refusal::Full(error.to_string()));
     }
 
     fn segment(&mut self, reader: &mut FrameReader, header: SegmentHeader) -> Result<bool, StreamError> {
         let is_part = is_part(&header, self.shared.plan.total_bytes())?;
+        self.memory += memory_of(&header);
         // What cannot be read is refused with the entry.
         let attributes = Attributes::parse(&header.attributes).unwrap_or_default();
         if let Err(what) = self.shared.preserve.check(header.kind, &attributes) {
@@ -158,18 +169,35 @@ impl<'a> Incoming<'a> {
         let mut target = self.target(&header, is_part);
         drop(call);
         let (mut left, mut had) = (header.length, None);
+        // Of a whole file: it is taken from what is in its place.
+        let (mut copies, mut there) = (false, None);
         // Where an entry is refused under way, what is copied is digested all the same.
         let large = target.part().map(|part| Arc::clone(&part.file));
         while left > 0 {
             let mut frame = match reader.expect()? {
-                Frame::Data(length) if length as u64 <= left => length,
+                Frame::Data(length) if length as u64 <= left && !copies => length,
                 Frame::Offer { block, digests } if is_part && left == header.length && had.is_none() => {
                     had = Some(self.answer_offer(&header, block, &digests, &target)?);
                     continue;
                 }
-                Frame::Copy(length) if length <= left && had.as_ref().is_some_and(|had| had.has(header.length - left, length)) => {
-                    let offset = header.offset + header.length - left;
-                    if let Err(error) = self.copy(&target, large.as_deref(), &mut hasher, offset, length) {
+                Frame::Copy(length)
+                    if length <= left
+                        && match &had {
+                            Some(had) => had.has(header.length - left, length),
+                            // All of a file or nothing of it: after bytes of his own a sender could guess the next one.
+                            None => copies || (left == header.length && self.may_copy(&header, is_part)),
+                        } =>
+                {
+                    let at = header.length - left;
+                    copies = !is_part;
+                    let taken = if is_part {
+                        self.copy(&target, large.as_deref(), &mut hasher, header.offset + at, length)
+                    } else {
+                        let there = there.get_or_insert_with(|| self.in_its_place(&header));
+                        let call = self.disk.enter();
+                        copy_whole(&mut target, there.as_deref(), &mut hasher, (at, length), &call)
+                    };
+                    if let Err(error) = taken {
                         target = Target::Nowhere;
                         self.fail(error);
                     }
@@ -178,7 +206,7 @@ impl<'a> Incoming<'a> {
                     self.shared.counters.moved(length);
                     continue;
                 }
-                Frame::Hole(length) if length <= left => {
+                Frame::Hole(length) if length <= left && !copies => {
                     let Ok(()) = zeros(length, |bytes, _| {
                         hasher.update(bytes);
                         Ok::<(), Infallible>(())
@@ -188,7 +216,7 @@ impl<'a> Incoming<'a> {
                     drop(call);
                     if let Err(error) = made {
                         target = Target::Nowhere;
-                        self.refused(header.entry, error);
+                        self.refused(&header, error);
                     }
                     left -= length;
                     self.bytes += length;
@@ -213,7 +241,7 @@ impl<'a> Incoming<'a> {
                 drop(call);
                 if let Err(error) = written {
                     target = Target::Nowhere;
-                    self.refused(header.entry, error);
+                    self.refused(&header, error);
                 }
                 frame -= count;
                 left -= count as u64;
@@ -231,7 +259,7 @@ impl<'a> Incoming<'a> {
             if let Target::Part(part) = target {
                 match part.file.prepare_sync() {
                     Ok(()) => self.landed.push(Landed::Part(part, digest)),
-                    Err(error) => self.refused(header.entry, error),
+                    Err(error) => self.refused(&header, error),
                 }
             }
         } else {
@@ -244,17 +272,28 @@ impl<'a> Incoming<'a> {
 
     /// Returns what was answered.
     fn answer_offer(&self, header: &SegmentHeader, block: u32, digests: &[u8], target: &Target) -> Result<Had, StreamError> {
-        let reading = |bytes| {
-            self.shared.counters.reread.fetch_add(bytes, Ordering::Relaxed);
-            self.disk.enter()
+        let answer = |heard: Heard<'_>| {
+            let offer = Offer { header, block, digests, heard };
+            offer.check()?;
+            // What cannot be looked at is not there.
+            Ok::<_, StreamError>(offer.answer(target.part(), &*self.shared.destination).unwrap_or_default())
         };
-        let offer = Offer { header, block, digests, reading: &reading };
-        offer.check()?;
+        let blocks = self.shared.reading().during(answer)?;
         let Ticket { chunk, attempt, replies, .. } = self.ticket;
-        // What cannot be looked at is not there.
-        let blocks = offer.answer(target.part(), &*self.shared.destination).unwrap_or_default();
         replies.send(&Frame::Has { chunk, attempt, blocks: blocks.clone() })?;
         Ok(Had::new(header.length, blocks))
+    }
+
+    /// Returns whether a sender may have a file taken from what is in its place.
+    fn may_copy(&self, header: &SegmentHeader, is_part: bool) -> bool {
+        !is_part && header.kind == Kind::File && header.length >= LEAST_BYTES
+    }
+
+    /// The file in the place of a whole one, if it may have the same bytes.
+    fn in_its_place(&self, header: &SegmentHeader) -> Option<Box<dyn Basis>> {
+        let _call = self.disk.enter();
+        let found = self.shared.destination.in_place(header).ok().flatten();
+        found.filter(|basis| basis.size() == Some(header.size))
     }
 
     /// Takes bytes of the earlier version. They are digested as they are stored, so whoever changes it meanwhile makes the chunk fail.
@@ -265,6 +304,7 @@ impl<'a> Incoming<'a> {
         let mut digest = |bytes: &[u8]| {
             hasher.update(bytes);
             left = left.saturating_sub(bytes.len() as u64);
+            call.goes_on();
         };
         let taken = match (target.part(), large.and_then(Large::known_basis)) {
             (_, None) => Err(io::Error::other("a copy of what was not offered")),
@@ -287,36 +327,22 @@ impl<'a> Incoming<'a> {
         if self.failure.is_some() || self.answered {
             return Target::Nowhere;
         }
-        let made = self.make_target(header, is_part);
+        let made = Target::of(self.shared, header, is_part);
         made.unwrap_or_else(|error| {
-            self.refused(header.entry, error);
+            self.refused(header, error);
             Target::Nowhere
         })
     }
 
-    fn make_target(&self, header: &SegmentHeader, is_part: bool) -> io::Result<Target> {
-        let Shared { destination, capabilities, files, plan, .. } = self.shared;
-        let cannot = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, format!("the destination does not take {what}")));
-        match header.kind {
-            Kind::File if is_part && !capabilities.parts => cannot("files in parts"),
-            Kind::Symlink if !capabilities.links => cannot("symbolic links"),
-            Kind::Hardlink if !capabilities.hard_links => cannot("hard links"),
-            Kind::Special if !capabilities.special_files => cannot("special files"),
-            Kind::File if is_part => Ok(files.part(&**destination, header, plan.chunk_size_bytes)?.map_or(Target::Nowhere, Target::Part)),
-            Kind::File | Kind::Symlink | Kind::Hardlink | Kind::Special => Ok(Target::Whole(destination.small(header)?)),
-            Kind::Directory => Ok(Target::Directory),
-        }
-    }
-
     fn land(&mut self, target: Target, header: SegmentHeader, digest: Digest) {
-        let SegmentHeader { entry, kind, .. } = header;
+        let (entry, kind) = (header.entry, header.kind);
         let _call = self.disk.enter();
         match target {
             Target::Whole(mut file) => match file.finish() {
                 Ok(()) => self.landed.push(Landed::Whole { entry, kind, file, path: header.path, digest }),
                 Err(error) => {
                     drop(file);
-                    self.refused(entry, error);
+                    self.refused(&header, error);
                 }
             },
             Target::Directory => self.landed.push(Landed::Directory { header, digest }),
@@ -348,6 +374,7 @@ impl<'a> Incoming<'a> {
             chunk,
             attempt,
             digest,
+            memory: self.memory,
             landed: std::mem::take(&mut self.landed),
             bytes: self.bytes,
             path: Arc::clone(path),
@@ -356,7 +383,16 @@ impl<'a> Incoming<'a> {
             failures_at_start: self.failures_at_start,
             replies: Arc::clone(replies),
         };
-        let (entries, bytes) = (verified.landed.len(), verified.bytes);
-        self.shared.verified.push(verified, entries, bytes);
+        let (memory, bytes) = (verified.memory, verified.bytes);
+        self.shared.verified.push(verified, memory, bytes);
+    }
+}
+
+impl Drop for Incoming<'_> {
+    /// What has not been handed on is removed.
+    fn drop(&mut self) {
+        if !self.landed.is_empty() {
+            let_go(&mut self.landed, &self.disk.enter());
+        }
     }
 }

@@ -81,15 +81,20 @@ fn converse(shared: &Arc<Shared>, socket: &TcpStream, sealer: Sealer, opener: Op
             }
             Some(Frame::Forget { entry, last }) => {
                 answered = None;
-                let _call = disk.enter();
+                let call = disk.enter();
                 shared.files.forget(&*shared.destination, entry)?;
                 if last {
+                    call.goes_on();
                     // On the disk before the first of them is begun anew.
                     shared.destination.sync_notes()?;
+                    drop(call);
                     replies.send(&Frame::Forgotten)?;
                 }
             }
-            Some(Frame::Skip { entry, .. }) => shared.files.skip(&*shared.destination, entry)?,
+            Some(Frame::Skip { entry, .. }) => {
+                let _call = disk.enter();
+                shared.files.skip(&*shared.destination, entry)?;
+            }
             Some(Frame::Drain) => {
                 answered.into_iter().for_each(|outcome| shared.finished(Ok(outcome)));
                 return Ok(());

@@ -1,12 +1,15 @@
 //! Large files, which arrive in parts on many streams.
 
+mod doubt;
+
 use std::collections::{HashMap, HashSet};
 use std::io;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use crate::digest::{Digest, merge_parts};
-use crate::ends::{Basis, LargeFile, Left, OpenDestination, Placed, read};
+use crate::ends::{Basis, Heard, LargeFile, Left, OpenDestination, Placed, read};
 use crate::entry_table::EntryTable;
 use crate::thread::lock;
 use crate::wire::frame::SegmentHeader;
@@ -42,6 +45,11 @@ impl Large {
         self.header.entry
     }
 
+    /// Where it lands.
+    pub fn path(&self) -> &[u8] {
+        &self.header.path
+    }
+
     /// Returns whether the header is of a part of this file.
     fn is_of(&self, header: &SegmentHeader) -> bool {
         SegmentHeader { offset: self.header.offset, length: self.header.length, ..header.clone() } == self.header
@@ -67,9 +75,13 @@ impl Large {
     }
 
     /// See [`LargeFile::read_back`].
-    pub fn read_back(&self, part: usize, digest: &Digest) -> io::Result<()> {
+    pub fn read_back(&self, part: usize, digest: &Digest, heard: Heard<'_>) -> io::Result<()> {
+        self.file.read_back(self.range(part), digest, heard)
+    }
+
+    fn range(&self, part: usize) -> Range<u64> {
         let offset = self.part_size.saturating_mul(part as u64);
-        self.file.read_back(offset, self.part_size.min(self.header.size.saturating_sub(offset)), digest)
+        offset..self.header.size.min(offset.saturating_add(self.part_size))
     }
 
     /// Returns whether the file is in its place already.
@@ -116,7 +128,7 @@ impl Large {
         self.file.prepare_sync()
     }
 
-    /// Notes a part that has been synced. Once all are there the file goes to its place.
+    /// Notes a part that has been synced. Once all are there the file goes to its place, unless there is doubt about it.
     /// Fails for a stream that another has taken the part over from: what came after that was not written.
     pub fn synced(&self, part: usize, token: u64, digest: Digest) -> io::Result<Synced> {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
@@ -131,12 +143,17 @@ impl Large {
             Some(_) if state.kept.remove(&part) => {
                 state.synced[part] = None;
                 state.missing += 1;
+                // Before its bytes are written over: the next receiver would take what is half one, half the other for it.
+                self.file.forget_kept()?;
+                for (other, digest) in state.synced.iter().enumerate().filter_map(|(other, digest)| Some((other, (*digest)?))) {
+                    self.file.keep(other as u64, self.range(other), digest)?;
+                }
                 return Err(io::Error::other("the part differs from the one that an earlier receiver left, which is dropped"));
             }
             Some(_) => return Err(io::Error::other("the part differs from the one that is on the disk")),
             None if state.writers.get(&part) != Some(&token) => return Err(io::Error::other("another stream took the part over")),
             None => {
-                self.file.keep(part as u64, digest)?;
+                self.file.keep(part as u64, self.range(part), digest)?;
                 state.synced[part] = Some(digest);
                 state.missing -= 1;
             }
@@ -144,27 +161,25 @@ impl Large {
         if state.missing > 0 {
             return Ok(Synced::Part);
         }
+        match self.is_plain() {
+            Ok(true) => self.place(&mut state),
+            Ok(false) => Ok(Synced::InDoubt),
+            Err(error) => doubt::spoiled(&mut state, error),
+        }
+    }
+
+    /// Puts the file into its place.
+    fn place(&self, state: &mut State) -> io::Result<Synced> {
         let parts: Vec<Digest> = state.synced.iter().copied().flatten().collect();
         let merged = merge_parts(&parts, self.header.size, self.part_size);
         let digest = merged.ok_or_else(|| io::Error::other("the parts do not make up the file"))?;
-        // Some file systems keep zeros as holes, so the bytes decide.
-        if !self.file.is_dense()? && !self.is_stored(&parts)? {
-            state.skipped = true;
-            return Ok(Synced::Spoiled);
-        }
-        let identity = self.file.place()?;
-        state.done = true;
-        Ok(Synced::File(Placed { digest, identity }))
-    }
-
-    fn is_stored(&self, parts: &[Digest]) -> io::Result<bool> {
-        for (part, digest) in parts.iter().enumerate() {
-            match self.read_back(part, digest) {
-                Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(false),
-                other => other?,
+        match self.file.place() {
+            Ok(identity) => {
+                state.done = true;
+                Ok(Synced::File(Placed { digest, identity }))
             }
+            Err(error) => doubt::spoiled(state, error),
         }
-        Ok(true)
     }
 }
 
@@ -173,6 +188,8 @@ impl Large {
 pub enum Synced {
     Part,
     File(Placed),
+    /// All parts are there. Whether all of them are what came is still to be seen, with [`Large::check`].
+    InDoubt,
     /// Somebody has changed the file while it was received.
     Spoiled,
 }
@@ -234,6 +251,7 @@ impl Files {
         let mut state = file.state.write().unwrap_or_else(PoisonError::into_inner);
         // A part that is on the disk is not written again: its resend may break off, or bring what the source is now.
         if state.synced.get(index).is_some_and(Option::is_none) {
+            file.file.begin_part()?;
             state.writers.insert(index, token);
         }
         drop(state);
@@ -277,9 +295,18 @@ impl Files {
         self.placed.get(entry).is_some_and(|placed| placed.digest == *digest)
     }
 
-    /// An entry that was in its place comes again: it is not there any more, or not what the sender has.
+    /// An entry comes again, as a whole: it is not there any more, or not what the sender has. Parts of a file that did not get to its place
+    /// do not count any more either: what comes may be of another state of the source than they are.
     pub fn forget(&self, destination: &dyn OpenDestination, entry: u64) -> io::Result<()> {
         lock(&self.skipped).remove(&entry);
+        let begun = lock(&self.large).remove(&entry);
+        let kept = lock(&self.kept).remove(&entry);
+        if let Some(file) = &begun {
+            file.state.write().unwrap_or_else(PoisonError::into_inner).forsaken = true;
+        }
+        if begun.is_some() || kept {
+            destination.abandon(entry)?;
+        }
         self.forget_digest(destination, entry)
     }
 

@@ -55,6 +55,38 @@ fn a_part_taken_over_half_way_counts_only_for_the_stream_that_wrote_all_of_it() 
     assert_eq!(std::fs::read(folder.path().join("file")).unwrap(), content);
 }
 
+/// The source may have been written to since, with its time put back: one file of both would never have been there.
+#[test]
+fn a_file_that_comes_again_has_nothing_of_the_parts_that_came_before() {
+    for is_left_by_an_earlier_receiver in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut destination, mut files) = open(folder.path());
+        let half = usize::try_from(PART).unwrap();
+        let bring = |destination: &dyn OpenDestination, files: &Files, offset: u64, byte: u8| {
+            let part = files.part(destination, &header(offset), PART).unwrap().unwrap();
+            let bytes = vec![byte; half];
+            part.file.write(part.index, part.token, offset, &bytes).unwrap();
+            part.file.synced(part.index, part.token, part_digest(part_hasher(offset).update(&bytes)))
+        };
+        let old = files.part(&*destination, &header(PART), PART).unwrap().unwrap();
+        assert_eq!(bring(&*destination, &files, 0, 1).unwrap(), Synced::Part);
+        if is_left_by_an_earlier_receiver {
+            destination.sync_notes().unwrap();
+            drop((old, destination, files));
+            (destination, files) = open(folder.path());
+            files.forget(&*destination, 0).unwrap();
+        } else {
+            files.forget(&*destination, 0).unwrap();
+            old.file.write(1, old.token, PART, &vec![1; half]).unwrap();
+            assert!(old.file.synced(1, old.token, part_digest(part_hasher(PART).update(&vec![1; half]))).is_err());
+        }
+        assert_eq!(files.unfinished(), 0);
+        assert_eq!(bring(&*destination, &files, PART, 2).unwrap(), Synced::Part);
+        assert!(matches!(bring(&*destination, &files, 0, 2).unwrap(), Synced::File(_)));
+        assert!(std::fs::read(folder.path().join("file")).unwrap() == vec![2; 2 * half]);
+    }
+}
+
 #[test]
 fn a_part_that_an_earlier_receiver_left_counts_until_another_one_comes() {
     let folder = tempfile::tempdir().unwrap();
@@ -79,6 +111,33 @@ fn a_part_that_an_earlier_receiver_left_counts_until_another_one_comes() {
     drop((destination, files));
     let (_destination, files) = open(folder.path());
     assert_eq!((files.unfinished(), files.placed().len()), (0, 1), "all parts are noted, and no partial file is left");
+}
+
+/// The source may go back to what it was, with its time put back: half of the one and half of the other would be taken for that.
+#[test]
+fn a_part_that_was_half_written_over_is_none_for_the_next_receiver_and_the_others_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let digest = |bytes: &[u8]| part_digest(part_hasher(PART).update(bytes));
+    let (old, new) = ([1; PART as usize], [2; PART as usize]);
+    let size = 3 * PART;
+    let header = |offset| SegmentHeader { size, ..header(offset) };
+    let (destination, files) = open(folder.path());
+    for (offset, expected) in [(0, part_digest(part_hasher(0).update(&old))), (PART, digest(&old))] {
+        let part = files.part(&*destination, &header(offset), PART).unwrap().unwrap();
+        part.file.write(part.index, part.token, offset, &old).unwrap();
+        part.file.synced(part.index, part.token, expected).unwrap();
+    }
+    drop((destination, files));
+    let (destination, files) = open(folder.path());
+    let other = files.part(&*destination, &header(PART), PART).unwrap().unwrap();
+    assert!(other.file.synced(1, other.token, digest(&new)).is_err(), "it is dropped");
+    let again = files.part(&*destination, &header(PART), PART).unwrap().unwrap();
+    again.file.write(1, again.token, PART, &new[..PART as usize / 2]).unwrap();
+    // Killed: nothing is synced or noted.
+    drop((other, again, destination, files));
+    let (destination, _) = open(folder.path());
+    let (_, kept) = destination.large(&header(0)).unwrap();
+    assert_eq!(kept.keys().copied().collect::<Vec<_>>(), [0]);
 }
 
 /// A receiver of one part, then what `harm` does to the partial file, then one of the other part that dies, then a third one.
@@ -132,29 +191,4 @@ fn a_spoiled_header_that_came_first_does_not_stand_in_the_way_of_the_right_one()
     }
     assert!(!folder.path().join("other").exists());
     assert_eq!(std::fs::metadata(folder.path().join("file")).unwrap().len(), 2 * PART);
-}
-
-#[test]
-fn a_file_that_was_cut_short_between_its_parts_is_given_up_and_comes_again_whole() {
-    /// More than the blocks by which file systems keep holes.
-    const BLOCKS: u64 = 1 << 17;
-    let bytes = vec![7; usize::try_from(BLOCKS).unwrap()];
-    let folder = tempfile::tempdir().unwrap();
-    let (destination, files) = open(folder.path());
-    let land = |offset| {
-        let header = SegmentHeader { size: 2 * BLOCKS, offset, length: BLOCKS, ..header(0) };
-        let part = files.part(&*destination, &header, BLOCKS).unwrap().unwrap();
-        part.file.write(part.index, part.token, offset, &bytes).unwrap();
-        destination.sync().unwrap();
-        part.file.synced(part.index, part.token, part_digest(part_hasher(offset).update(&bytes))).unwrap()
-    };
-    assert_eq!(land(0), Synced::Part);
-    std::fs::File::options().write(true).open(folder.path().join(".cpt-partial-t/0")).unwrap().set_len(1).unwrap();
-    assert_eq!(land(BLOCKS), Synced::Spoiled, "the second part makes it as long as it was, with a hole");
-    files.give_up(&*destination, 0).unwrap();
-    assert!(!folder.path().join("file").exists());
-    assert_eq!((files.unfinished(), files.placed().len()), (0, 0));
-    assert_eq!(land(0), Synced::Part);
-    assert!(matches!(land(BLOCKS), Synced::File(_)));
-    assert_eq!(std::fs::read(folder.path().join("file")).unwrap(), bytes.repeat(2));
 }

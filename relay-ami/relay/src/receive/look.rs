@@ -1,8 +1,9 @@
 //! The last look at the destination, before a transfer may succeed: whether all that the source has listed is there, now.
 //!
 //! What this process has written down is evidence and not proof. A file is taken for the one that was placed, or that was found
-//! equal, by its inode and change time, which nobody can set. A planned file with another identity is read again, and counts if
-//! its digest is the right one: a backup may have made a hard link to it. Whatever does not count is sent again, or named.
+//! equal, by its inode and change time, which nobody can set. One with another identity is looked at again, since names that are made
+//! or removed elsewhere change that too: a planned file counts if its digest is the right one, one that was found equal if it still is
+//! by the rule of that comparison. Whatever does not count is sent again, or named.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{self, BufRead as _};
@@ -10,29 +11,21 @@ use std::ops::Range;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use serde::{Deserialize, Serialize};
-
+pub use super::equal_entry::EqualEntry;
+pub use super::reading::Reading;
 use crate::control::{Control, ControlError};
-use crate::defaults::{LOOK_LINES, LOOK_LINES_PER_CALL, LOOK_NAMED, LOOK_THREADS, STACK_BYTES};
+use crate::defaults::{LOOK_AGAIN, LOOK_LINES, LOOK_NAMED, LOOK_THREADS, STACK_BYTES};
 use crate::digest::Digest;
 use crate::documents::attributes::Attributes;
-use crate::documents::entry::{Kind, ListedLine, with_basis};
+use crate::documents::entry::{Kind, ListedLine, with_basis, with_same};
 use crate::documents::percent;
 use crate::documents::plan::PlanListing;
 use crate::documents::survey::{listing_key, part_key};
+use crate::ends::problem::may_pass;
 use crate::ends::{Capabilities, Identity, KEPT_MODE, OpenDestination, Placed, Seen, View};
 use crate::entry_table::EntryTable;
 use crate::thread::lock;
-use crate::under_way::{Call, Caller, UnderWay};
-
-/// A line of a comparison: what it found equal, by its number in the listing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct EqualEntry {
-    pub entry: u64,
-    pub inode: u64,
-    pub changed_ns: i64,
-}
+use crate::under_way::{Call, Caller};
 
 /// The input of a look.
 pub struct Look<'a> {
@@ -48,7 +41,8 @@ pub struct Look<'a> {
     pub skipped: &'a HashSet<u64>,
     /// The sender's digests; asked for where something has to be read that is not known here.
     pub sent: &'a (dyn Fn() -> Result<EntryTable<Digest>, ControlError> + Sync),
-    pub disk: &'a UnderWay,
+    /// Hears of what is looked at and read.
+    pub reading: Reading<'a>,
 }
 
 /// The result of a look.
@@ -68,9 +62,11 @@ pub struct Found {
 enum Evidence {
     /// It is this entry of the plan.
     Planned(u64),
-    /// The comparison found it equal.
-    Equal(Identity),
-    /// Neither: it came into the listing after the plan.
+    /// The comparison found it equal, by this content where it compared that.
+    Equal(Identity, Option<Digest>),
+    /// Something that the request does not let be replaced was in its place.
+    LeftAlone,
+    /// None of these: it came into the listing after the plan.
     Neither,
 }
 
@@ -125,7 +121,7 @@ impl Look<'_> {
                     entry += 1;
                     Evidence::Planned(entry - 1)
                 } else {
-                    equal.remove(&number).map_or(Evidence::Neither, Evidence::Equal)
+                    equal.remove(&number).unwrap_or(Evidence::Neither)
                 };
                 number += 1;
                 if matches!(evidence, Evidence::Planned(entry) if self.skipped.contains(&entry)) {
@@ -145,33 +141,40 @@ impl Look<'_> {
         planned.end()
     }
 
-    /// Returns what a comparison found equal of an object of the listing.
-    fn equal(&self, part: u64) -> Result<BTreeMap<u64, Identity>, ControlError> {
+    /// Returns what a comparison found equal of an object of the listing, or left alone.
+    fn equal(&self, part: u64) -> Result<BTreeMap<u64, Evidence>, ControlError> {
         let Some(folder) = self.listing.equal_folder.as_ref().filter(|_| !self.listing.is_planned_whole()) else {
             return Ok(BTreeMap::new());
         };
         let key = format!("{}{}", self.prefix, part_key(folder, part));
         let text = self.control.read_object(&key, None)?;
         let lines = serde_json::Deserializer::from_slice(&text).into_iter::<EqualEntry>();
-        let lines = lines.map(|line| line.map(|line| (line.entry, Identity { inode: line.inode, changed_ns: line.changed_ns })));
-        lines.collect::<Result<_, _>>().map_err(|error| malformed(&key, error.to_string()))
+        let known = |line: Result<EqualEntry, serde_json::Error>| {
+            let EqualEntry { entry, inode, changed_ns, digest, left_alone } = line.map_err(|error| malformed(&key, error.to_string()))?;
+            if left_alone {
+                return Ok((entry, Evidence::LeftAlone));
+            }
+            let digest = digest.map(|hex| blake3::Hash::from_hex(hex.as_str()).map(Digest::from)).transpose();
+            let digest = digest.map_err(|error| malformed(&key, error.to_string()))?;
+            Ok((entry, Evidence::Equal(Identity { inode, changed_ns }, digest)))
+        };
+        lines.map(known).collect()
     }
 
     fn work(&self, queue: &Mutex<Receiver<Batch>>, found: &Mutex<Found>, sent: &OnceLock<Result<EntryTable<Digest>, ControlError>>) {
-        let (mut view, disk) = (self.destination.view(), self.disk.caller());
+        let (mut view, disk) = (self.destination.view(), self.reading.disk.caller());
         loop {
             // Not in the loop's head, where the lock would be held for as long as the batch is looked at.
             let batch = lock(queue).recv();
             let Ok(batch) = batch else { return };
             let mut here = Found::default();
-            for lines in batch.lines.chunks(LOOK_LINES_PER_CALL) {
-                let mut call = Some(disk.enter());
-                for (line, evidence) in lines {
-                    let line = &batch.text[line.clone()];
-                    let verdict = self.judge(line, *evidence, &mut *view, sent, &disk, &mut call).unwrap_or_else(Verdict::Lacking);
-                    here.note(line, *evidence, verdict);
-                }
+            let mut call = None;
+            for (line, evidence) in &batch.lines {
+                let line = &batch.text[line.clone()];
+                let verdict = self.judge(line, *evidence, &mut *view, sent, &disk, &mut call).unwrap_or_else(Verdict::Lacking);
+                here.note(line, *evidence, verdict);
             }
+            drop(call);
             lock(found).join(here);
         }
     }
@@ -187,28 +190,43 @@ impl Look<'_> {
     ) -> Result<Verdict, String> {
         let listed = ListedLine::parse(line)?;
         let path = percent::decode(&listed.path)?;
-        call.get_or_insert_with(|| disk.enter());
-        let seen = view.see(&path).map_err(|error| error.to_string())?;
-        self.differs(&listed, &path, &seen, view)?;
+        let looks = call.get_or_insert_with(|| disk.enter());
+        looks.goes_on();
+        let seen = see(view, &path, looks).map_err(|error| error.to_string())?;
+        // Whatever it is by now, it is not the source's.
+        if matches!(evidence, Evidence::LeftAlone) {
+            return Ok(Verdict::AsPlaced);
+        }
+        let by_content = matches!(evidence, Evidence::Equal(_, Some(_)));
+        self.differs(&listed, &path, &seen, by_content, view)?;
         let identity = seen.identity;
         match evidence {
             Evidence::Neither if listed.kind == Kind::Directory => Ok(Verdict::AsPlaced),
-            Evidence::Neither => Err("was neither planned nor found equal".to_owned()),
-            Evidence::Equal(known) if listed.kind != Kind::File || known == identity => Ok(Verdict::AsPlaced),
-            Evidence::Equal(_) => Err("was replaced or changed after it had been found equal".to_owned()),
+            Evidence::Neither | Evidence::LeftAlone => Err("was neither planned nor found equal".to_owned()),
+            // By kind, size, mode and time it was found equal, and by these it is.
+            Evidence::Equal(_, None) => Ok(Verdict::AsPlaced),
+            Evidence::Equal(known, Some(_)) if known == identity => Ok(Verdict::AsPlaced),
+            Evidence::Equal(_, Some(digest)) => {
+                *call = None;
+                if self.reading.during(|heard| view.digest(&path, &identity, heard)).map_err(|error| error.to_string())? != digest {
+                    return Err("has other bytes than those that were found equal".to_owned());
+                }
+                Ok(Verdict::AsPlaced)
+            }
             Evidence::Planned(entry) => {
                 let known = self.placed.get(entry);
                 if known.is_some_and(|placed| listed.kind != Kind::File || placed.identity == Some(identity)) {
                     return Ok(Verdict::AsPlaced);
                 }
-                // Reading a file again takes as long as it takes.
+                // The sender's digests take as long as they take.
                 *call = None;
                 let sent = || sent.get_or_init(self.sent).as_ref().map_err(ToString::to_string);
                 let digest = match known {
                     Some(placed) => placed.digest,
                     None => sent()?.get(entry).ok_or("did not come")?,
                 };
-                if listed.kind == Kind::File && view.digest(&path, &identity).map_err(|error| error.to_string())? != digest {
+                let read = |view: &mut dyn View| self.reading.during(|heard| view.digest(&path, &identity, heard));
+                if listed.kind == Kind::File && read(view).map_err(|error| error.to_string())? != digest {
                     return Err("has other bytes than those that were sent".to_owned());
                 }
                 Ok(Verdict::Renewed(Placed { digest, identity: (listed.kind == Kind::File).then_some(identity) }))
@@ -216,8 +234,9 @@ impl Look<'_> {
         }
     }
 
-    /// Fails where what is there is of another kind, size, mode, time or target than what was listed; in words.
-    fn differs(&self, listed: &ListedLine<'_>, path: &[u8], seen: &Seen, view: &mut dyn View) -> Result<(), String> {
+    /// Fails where what is there is of another kind, size, mode, time or target than what was listed; in words. Of a file that was
+    /// compared by its content the time does not count.
+    fn differs(&self, listed: &ListedLine<'_>, path: &[u8], seen: &Seen, by_content: bool, view: &mut dyn View) -> Result<(), String> {
         if listed.kind == Kind::Hardlink {
             return if is_linked(view, seen, listed.target.as_deref()) { Ok(()) } else { Err("is no name of the same file".to_owned()) };
         }
@@ -229,7 +248,8 @@ impl Look<'_> {
             return Err(format!("has mode {:o} and should have {:o}", seen.mode & KEPT_MODE, listed.mode & KEPT_MODE));
         }
         // A directory's time changes with whatever somebody puts into it.
-        let same_time = !self.capabilities.times || seen.mtime_ns == listed.mtime_ns;
+        let can = self.capabilities;
+        let same_time = by_content || can.time_step_ns.is_none() || can.same_time(seen.mtime_ns, listed.mtime_ns);
         if listed.kind == Kind::File && (seen.size != listed.size || !same_time) {
             return Err("has another size or modification time".to_owned());
         }
@@ -242,6 +262,19 @@ impl Look<'_> {
         }
         Ok(())
     }
+}
+
+/// Looks at an entry, again where the trouble may be a server's, of a moment: one such answer must not cost a transfer.
+fn see(view: &mut dyn View, path: &[u8], call: &Call) -> io::Result<Seen> {
+    for pause in LOOK_AGAIN {
+        match view.see(path) {
+            Err(error) if may_pass(&error) => tracing::warn!(%error, "looked at again"),
+            other => return other,
+        }
+        std::thread::sleep(pause);
+        call.goes_on();
+    }
+    view.see(path)
 }
 
 /// Returns whether a mode counts with the bits that go with an owner.
@@ -320,7 +353,7 @@ impl<'a> Lines<'a> {
     fn is_next(&mut self, line: &[u8]) -> Result<bool, ControlError> {
         let rest = &self.text[self.at.min(self.text.len())..];
         let next = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        let is_next = !next.is_empty() && (next == line || next == with_basis(line));
+        let is_next = !next.is_empty() && (next == line || next == with_basis(line) || next == with_same(line));
         if is_next {
             self.at += next.len() + 1;
             self.fill()?;
@@ -352,3 +385,7 @@ fn lines_of(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
 fn malformed(what: &str, why: String) -> ControlError {
     ControlError::Malformed { what: what.to_owned(), why }
 }
+
+#[cfg(test)]
+#[path = "look_tests.rs"]
+mod tests;

@@ -2,8 +2,10 @@
 
 mod alive;
 mod basis;
+mod checking;
 mod commit;
 mod commit_queue;
+mod equal_entry;
 pub mod finish;
 mod incoming;
 mod lane;
@@ -11,6 +13,7 @@ mod large;
 pub mod look;
 mod placing;
 mod readback;
+mod reading;
 mod sending;
 mod target;
 
@@ -24,6 +27,7 @@ use alive::Listeners;
 use commit::{Refusal, Verified};
 use commit_queue::CommitQueue;
 use large::Files;
+use reading::Reading;
 use sending::Sending;
 
 use crate::acceptor::{Acceptor, Limits};
@@ -147,10 +151,17 @@ impl Shared {
         why: &io::Error,
     ) -> io::Result<()> {
         tracing::warn!(chunk, entry, reason = reason.as_str(), %why, "entry refused");
+        let call = self.disk.enter();
         self.files.skip(&*self.destination, entry)?;
+        drop(call);
         // Where it is not heard the files of the two ends differ in the end, and it is said again.
         let _ = replies.send(&Frame::Refused { chunk, attempt, entry, reason, message: why.to_string() });
         Ok(())
+    }
+
+    /// Whoever reads again what is at the destination tells of it so.
+    const fn reading(&self) -> Reading<'_> {
+        Reading { disk: &self.disk, reread: &self.counters.reread }
     }
 
     /// Repeats what the control plane did not do until the process is told to stop.
@@ -188,13 +199,14 @@ pub fn run(
     stop: &Stop,
 ) -> Result<Outcome, ReceiveError> {
     let Config { transfer, epoch, before, destination, plan, plan_key, prefix, rules, limits, verify, preserve, placing_threads } = config;
-    let (path, capabilities) = (destination.to_string(), destination.capabilities());
+    let path = destination.to_string();
     let opened = destination.open(&transfer, &plan.plan_id, plan.chunk_size_bytes);
     let (destination, left) = opened.map_err(|source| ReceiveError::Destination { path: path.clone(), source })?;
+    let capabilities = destination.capabilities();
     if !left.placed.is_empty() || !left.begun.is_empty() {
         tracing::info!(files = left.placed.len(), begun = left.begun.len(), "goes on from an earlier receiver");
     }
-    let (verified, queue) = CommitQueue::new(defaults::COMMIT_QUEUE, defaults::COMMIT_ENTRIES);
+    let (verified, queue) = CommitQueue::new(defaults::COMMIT_QUEUE, defaults::COMMIT_MEMORY);
     let shared = Arc::new(Shared {
         peer_key: crate::peer::pinned(Arc::clone(&control), Side::Sender),
         sender_epoch: AtomicU64::new(0),
@@ -258,7 +270,7 @@ fn watch(shared: &Shared, mut reporter: Reporter) {
         let stopped = shared.stop.sleep(defaults::PROGRESS_INTERVAL);
         let hangs = shared.disk.longest().filter(|time| *time >= defaults::FILE_SYSTEM_SLOW);
         let waits = hangs.is_none() && (shared.verified.is_empty() || shared.asked.waits());
-        reporter.in_file_system = hangs;
+        (reporter.in_file_system, reporter.steps) = (hangs, shared.disk.steps());
         reporter.report(&*shared.control, &shared.counters, waits, Vec::new());
         if stopped {
             return;

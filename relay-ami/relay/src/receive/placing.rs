@@ -1,56 +1,146 @@
 //! Files on their way from the partial directory to their places.
 
+use std::collections::HashMap;
 use std::io;
+use std::sync::{Arc, Mutex};
 
 use super::Shared;
-use super::commit::{Landed, Verified};
-use super::large::{Files, Synced};
+use super::commit::{Landed, Refusal, Verified};
+use super::large::{Files, Large, Synced};
 use crate::defaults::AHEAD_NAMES;
 use crate::documents::entry::Kind;
+use crate::documents::event::SkipReason;
+use crate::documents::percent;
 use crate::ends::problem::{Reach, reach};
 use crate::ends::{OpenDestination, Placed};
 use crate::tempo::{Tempo, timed};
-use crate::thread;
+use crate::thread::{self, lock};
+use crate::under_way::{Call, UnderWay};
 
-/// Places chunks one after the other.
-pub struct Placing {
-    tempo: Tempo,
-    threads: usize,
+/// An entry that so often could not be placed is left out.
+const TRIED: u32 = 3;
+
+/// Why nothing more of a chunk is placed.
+pub struct Unplaced {
+    /// The path of what could not be placed, for the error to follow; empty where it is not one entry's.
+    pub what: String,
+    pub error: io::Error,
 }
 
-impl Placing {
+impl Unplaced {
+    /// The reason for which the entry alone is left out that could not be placed so many times; none where its chunk, or all, is at stake.
+    /// What fails each time is the entry's, however it looks.
+    fn leaves_out(&self, times: u32) -> Option<SkipReason> {
+        match reach(&self.error) {
+            Reach::Entry(reason) => Some(reason),
+            Reach::Chunk if times >= TRIED => Some(SkipReason::DestinationRefused),
+            Reach::Chunk | Reach::Destination => None,
+        }
+    }
+}
+
+impl Unplaced {
+    /// Of the entry that lands at a path.
+    pub fn at(path: &[u8], error: io::Error) -> Self {
+        Self { what: format!("{}: ", percent::encode(path)), error }
+    }
+}
+
+impl From<Unplaced> for Refusal {
+    fn from(Unplaced { what, error }: Unplaced) -> Self {
+        Self::of(&error, &what)
+    }
+}
+
+impl From<io::Error> for Unplaced {
+    fn from(error: io::Error) -> Self {
+        Self { what: String::new(), error }
+    }
+}
+
+/// How often an entry could not be placed though its chunk was worth another attempt.
+#[derive(Default)]
+pub struct Tries(Mutex<HashMap<u64, u32>>);
+
+impl Tries {
+    /// An entry could not be placed. The reason for which it alone is left out, if that is so.
+    pub fn leaves_out(&self, entry: u64, unplaced: &Unplaced) -> Option<SkipReason> {
+        let mut failed = lock(&self.0);
+        let times = failed.entry(entry).or_default();
+        *times += 1;
+        unplaced.leaves_out(*times)
+    }
+}
+
+/// What has come of an entry.
+pub enum Came {
+    /// So many entries are complete by it, 0 or 1.
+    Complete(u64),
+    /// A file of which all parts are there. It is in its place after a check.
+    InDoubt(Arc<Large>),
+}
+
+/// What has come of a chunk.
+#[derive(Default)]
+pub struct Come {
+    /// Entries that are complete by it.
+    pub complete: u64,
+    pub in_doubt: Vec<Arc<Large>>,
+}
+
+/// An entry, and what has come of it, or where it lands and why it could not be placed.
+type Placement = (u64, Result<Came, Unplaced>);
+
+/// Places chunks one after the other.
+pub struct Placing<'a> {
+    tempo: Tempo,
+    tries: &'a Tries,
+    threads: usize,
+    disk: &'a UnderWay,
+}
+
+impl<'a> Placing<'a> {
     /// With so many threads where the file system is far.
-    pub fn new(threads: usize) -> Self {
-        Self { tempo: Tempo::default(), threads }
+    pub fn new(threads: usize, tries: &'a Tries, disk: &'a UnderWay) -> Self {
+        Self { tempo: Tempo::default(), tries, threads, disk }
     }
 
-    /// Number of entries that are complete by it. One that cannot be placed for a reason of its own is left out.
-    pub fn place_all(&mut self, shared: &Shared, chunk: &mut Verified) -> io::Result<u64> {
-        let mut complete = 0;
-        let mut placed = self.place_each(&*shared.destination, &shared.files, std::mem::take(&mut chunk.landed)).into_iter();
+    /// An entry that cannot be placed for a reason of its own is left out. The `call` goes on with each.
+    pub fn place_all(&mut self, shared: &Shared, chunk: &mut Verified, call: &Call) -> Result<Come, Unplaced> {
+        let mut come = Come::default();
+        let mut placed = self.place_each(&*shared.destination, &shared.files, std::mem::take(&mut chunk.landed), call).into_iter();
         for (entry, result) in placed.by_ref() {
             match result {
-                Ok(entries) => complete += entries,
-                Err(error) => {
-                    let Reach::Entry(reason) = reach(&error) else {
-                        placed.filter_map(|(entry, result)| Some((entry, result.err()?))).for_each(|(entry, error)| {
-                            tracing::warn!(chunk = chunk.chunk, entry, %error, "not placed either");
+                Ok(Came::Complete(entries)) => come.complete += entries,
+                Ok(Came::InDoubt(file)) => come.in_doubt.push(file),
+                Err(unplaced) => {
+                    let Some(reason) = self.tries.leaves_out(entry, &unplaced) else {
+                        placed.filter_map(|(entry, result)| Some((entry, result.err()?))).for_each(|(entry, Unplaced { what, error })| {
+                            tracing::warn!(chunk = chunk.chunk, entry, what, %error, "not placed either");
                         });
-                        return Err(error);
+                        return Err(unplaced);
                     };
-                    shared.leave_out(&chunk.replies, (chunk.chunk, chunk.attempt), entry, reason, &error)?;
+                    shared.leave_out(&chunk.replies, (chunk.chunk, chunk.attempt), entry, reason, &unplaced.error)?;
                 }
             }
         }
-        Ok(complete)
+        Ok(come)
     }
 
     /// The result of each. Where the file system is far, files are placed on several threads. What must follow others is not, and of a
     /// destination that fails nothing more is asked.
-    fn place_each(&mut self, destination: &dyn OpenDestination, files: &Files, landed: Vec<Landed>) -> Vec<(u64, io::Result<u64>)> {
+    fn place_each(&mut self, destination: &dyn OpenDestination, files: &Files, landed: Vec<Landed>, call: &Call) -> Vec<Placement> {
         let is_free = |item: &Landed| matches!(item, Landed::Whole { kind, .. } if *kind != Kind::Hardlink);
-        let place = |item: Landed| (item.entry(), timed(|| place(destination, files, item)));
         let is_far = self.threads > 1 && self.tempo.is_slow() && landed.iter().all(is_free);
+        let disk = self.disk;
+        let place = |item: Landed| {
+            // One that does not return is seen though others do.
+            let _own = is_far.then(|| disk.enter());
+            let (entry, path) = (item.entry(), item.path().to_vec());
+            let (result, time) = timed(|| place(destination, files, item));
+            call.goes_on();
+            ((entry, result.map_err(|error| Unplaced::at(&path, error))), time)
+        };
         let (threads, at_once) = if is_far { (self.threads, AHEAD_NAMES) } else { (1, 1) };
         let (mut placed, mut landed) = (Vec::with_capacity(landed.len()), landed.into_iter());
         loop {
@@ -58,36 +148,33 @@ impl Placing {
             if next.is_empty() || placed.last().is_some_and(|(_, result)| fails(result)) {
                 return placed;
             }
-            for (entry, (result, time)) in thread::map(threads, next, place) {
+            for (result, time) in thread::map(threads, next, place) {
                 self.tempo.note(time);
-                placed.push((entry, result));
+                placed.push(result);
             }
         }
     }
 }
 
 /// Returns whether the destination takes nothing more, whatever the entry.
-fn fails(result: &io::Result<u64>) -> bool {
-    result.as_ref().is_err_and(|error| !matches!(reach(error), Reach::Entry(_)))
+fn fails(result: &Result<Came, Unplaced>) -> bool {
+    result.as_ref().is_err_and(|unplaced| reach(&unplaced.error) == Reach::Destination)
 }
 
-/// Number of entries that are complete by it, 0 or 1.
-fn place(destination: &dyn OpenDestination, files: &Files, item: Landed) -> io::Result<u64> {
-    let entry = item.entry();
+fn place(destination: &dyn OpenDestination, files: &Files, item: Landed) -> io::Result<Came> {
     let (entry, placed) = match item {
-        Landed::Part(part, digest) => match part.file.synced(part.index, part.token, digest)? {
-            // Its parts are noted; which file they have become is noted too, so that it need not be read again.
-            Synced::File(placed) => (part.file.entry(), placed),
-            Synced::Part => return Ok(0),
-            Synced::Spoiled => {
-                tracing::warn!(entry, "somebody has changed the file while it was received; it comes again");
-                files.give_up(destination, entry)?;
-                return Ok(0);
-            }
-        },
+        Landed::Part(part, digest) => {
+            let entry = part.file.entry();
+            return match part.file.synced(part.index, part.token, digest)? {
+                Synced::InDoubt => Ok(Came::InDoubt(part.file)),
+                other => settled(destination, files, entry, other).map(Came::Complete),
+            };
+        }
         // It came on another stream before. Placed again it would change its directory's time, which may be set by now.
         // A hard link's first name may have come again meanwhile, so it is looked at each time.
-        Landed::Whole { entry, kind, digest, .. } if kind != Kind::Hardlink && files.is_placed(entry, &digest) => return Ok(1),
+        Landed::Whole { entry, kind, digest, .. } if kind != Kind::Hardlink && files.is_placed(entry, &digest) => {
+            return Ok(Came::Complete(1));
+        }
         Landed::Whole { entry, file, path, digest, .. } => (entry, Placed { digest, identity: file.place(&path)? }),
         Landed::Directory { header, digest } => {
             destination.directory(&header)?;
@@ -96,7 +183,25 @@ fn place(destination: &dyn OpenDestination, files: &Files, item: Landed) -> io::
     };
     destination.note(entry, &placed)?;
     files.complete(entry, placed);
-    Ok(1)
+    Ok(Came::Complete(1))
+}
+
+/// Number of entries that are complete by what has become of a file.
+pub fn settled(destination: &dyn OpenDestination, files: &Files, entry: u64, synced: Synced) -> io::Result<u64> {
+    match synced {
+        Synced::Part | Synced::InDoubt => Ok(0),
+        // Its parts are noted; which file they have become is noted too, so that it need not be read again.
+        Synced::File(placed) => {
+            destination.note(entry, &placed)?;
+            files.complete(entry, placed);
+            Ok(1)
+        }
+        Synced::Spoiled => {
+            tracing::warn!(entry, "somebody has changed the file while it was received; it comes again");
+            files.give_up(destination, entry)?;
+            Ok(0)
+        }
+    }
 }
 
 #[cfg(test)]

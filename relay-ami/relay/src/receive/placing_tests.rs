@@ -6,12 +6,14 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::thread::ThreadId;
 use std::time::{Duration, SystemTime};
 
+use rustix::io::Errno;
+
 use super::*;
 use crate::defaults::THREADS_AT_ONCE;
 use crate::digest::Digest;
 use crate::documents::text::{PlanId, TransferId};
 use crate::ends::posix::PosixDestination;
-use crate::ends::{Destination as _, Identity, SmallFile};
+use crate::ends::{Destination as _, Heard, Identity, SmallFile};
 use crate::wire::frame::SegmentHeader;
 
 fn open(folder: &std::path::Path) -> (Box<dyn OpenDestination>, Files) {
@@ -42,12 +44,20 @@ fn whole(destination: &dyn OpenDestination, entry: u64, path: &str, bytes: &[u8]
     Landed::Whole { entry, kind: Kind::File, file, path, digest: *blake3::hash(bytes).as_bytes() }
 }
 
+/// Entries that are complete by it.
+fn complete(destination: &dyn OpenDestination, files: &Files, item: Landed) -> u64 {
+    match place(destination, files, item).unwrap() {
+        Came::Complete(entries) => entries,
+        Came::InDoubt(_) => panic!("there is no doubt about a whole file"),
+    }
+}
+
 #[test]
 fn a_file_that_came_on_two_streams_is_placed_once_so_that_its_directory_keeps_its_time() {
     let folder = tempfile::tempdir().unwrap();
     let (destination, files) = open(folder.path());
     let (first, second) = (whole(&*destination, 1, "d/file", b"same"), whole(&*destination, 1, "d/file", b"same"));
-    assert_eq!(place(&*destination, &files, first).unwrap(), 1);
+    assert_eq!(complete(&*destination, &files, first), 1);
     let directory = Landed::Directory {
         header: SegmentHeader {
             entry: 2,
@@ -63,8 +73,8 @@ fn a_file_that_came_on_two_streams_is_placed_once_so_that_its_directory_keeps_it
         },
         digest: [0; 32],
     };
-    assert_eq!(place(&*destination, &files, directory).unwrap(), 1);
-    assert_eq!(place(&*destination, &files, second).unwrap(), 1);
+    assert_eq!(complete(&*destination, &files, directory), 1);
+    assert_eq!(complete(&*destination, &files, second), 1);
     let time = fs::metadata(folder.path().join("d")).unwrap().modified().unwrap();
     assert_eq!(time, SystemTime::UNIX_EPOCH + Duration::from_secs(5));
     assert_eq!(fs::read(folder.path().join("d/file")).unwrap(), b"same");
@@ -75,7 +85,7 @@ fn a_file_that_came_again_with_other_bytes_takes_the_place() {
     let folder = tempfile::tempdir().unwrap();
     let (destination, files) = open(folder.path());
     for bytes in [&b"before"[..], b"after"] {
-        place(&*destination, &files, whole(&*destination, 1, "file", bytes)).unwrap();
+        assert_eq!(complete(&*destination, &files, whole(&*destination, 1, "file", bytes)), 1);
     }
     assert_eq!(fs::read(folder.path().join("file")).unwrap(), b"after");
     assert!(files.is_placed(1, blake3::hash(b"after").as_bytes()));
@@ -86,7 +96,7 @@ fn a_file_where_a_directory_is_cannot_be_placed_and_counts_as_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let (destination, files) = open(folder.path());
     fs::create_dir_all(folder.path().join("taken/by")).unwrap();
-    let error = place(&*destination, &files, whole(&*destination, 1, "taken", b"new")).unwrap_err();
+    let error = place(&*destination, &files, whole(&*destination, 1, "taken", b"new")).err().unwrap();
     assert!(matches!(reach(&error), Reach::Entry(_)), "{error}");
     assert!(!files.is_placed(1, blake3::hash(b"new").as_bytes()));
 }
@@ -107,7 +117,7 @@ impl SmallFile for Slow {
         Ok(())
     }
 
-    fn read_back(&self, _digest: &Digest) -> io::Result<()> {
+    fn read_back(&self, _digest: &Digest, _heard: Heard<'_>) -> io::Result<()> {
         Ok(())
     }
 
@@ -118,8 +128,8 @@ impl SmallFile for Slow {
     }
 }
 
-fn slow() -> Placing {
-    let mut placing = Placing::new(THREADS_AT_ONCE);
+fn slow<'a>(tries: &'a Tries, disk: &'a UnderWay) -> Placing<'a> {
+    let mut placing = Placing::new(THREADS_AT_ONCE, tries, disk);
     for _ in 0..9 {
         placing.tempo.note(Duration::from_secs(1));
     }
@@ -135,7 +145,8 @@ fn place_slowly(kind: Kind, together: usize, failing: u64) -> (Vec<(u64, bool)>,
         let file = Slow { together: Arc::clone(&together), threads: Arc::clone(&threads), fails: entry == failing };
         Landed::Whole { entry, kind, file: Box::new(file), path: b"file".to_vec(), digest: [1; 32] }
     };
-    let results = slow().place_each(&*destination, &files, (0..8).map(item).collect());
+    let (tries, disk) = (Tries::default(), UnderWay::default());
+    let results = slow(&tries, &disk).place_each(&*destination, &files, (0..8).map(item).collect(), &disk.enter());
     let placed = results.into_iter().map(|(entry, result)| (entry, result.is_ok())).collect();
     (placed, threads.lock().unwrap().clone())
 }
@@ -152,4 +163,13 @@ fn other_names_of_files_are_placed_one_after_the_other() {
     let (placed, threads) = place_slowly(Kind::Hardlink, 1, 99);
     assert!(placed.iter().all(|(_, is_placed)| *is_placed));
     assert_eq!(threads, [std::thread::current().id()].into());
+}
+
+#[test]
+fn an_error_that_may_pass_is_the_chunks_until_it_has_come_three_times_and_a_full_disk_is_nobodys() {
+    let unplaced = |errno: Errno| Unplaced { what: "d/f: ".to_owned(), error: errno.into() };
+    assert_eq!([1, 2, 3].map(|times| unplaced(Errno::NOENT).leaves_out(times)), [None, None, Some(SkipReason::DestinationRefused)]);
+    assert_eq!([1, 9].map(|times| unplaced(Errno::NOSPC).leaves_out(times)), [None, None]);
+    assert_eq!(unplaced(Errno::ISDIR).leaves_out(1), Some(SkipReason::DestinationConflict));
+    assert_eq!(unplaced(Errno::NOSYS).leaves_out(1), Some(SkipReason::DestinationRefused));
 }

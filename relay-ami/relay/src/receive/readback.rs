@@ -7,23 +7,27 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::Builder;
 
 use super::commit::{Landed, Refusal};
+use super::reading::Reading;
 use crate::defaults::{READBACK_THREADS, STACK_BYTES};
 use crate::documents::entry::Kind;
 use crate::documents::event::FailureReason;
+use crate::ends::Heard;
 use crate::thread::lock;
 
 /// Reads what all chunks brought, which must be synced. Those whose bytes are not what came, by their index.
-pub fn check(chunks: &[&[Landed]]) -> HashMap<usize, Refusal> {
+pub fn check(reading: Reading<'_>, chunks: &[&[Landed]]) -> HashMap<usize, Refusal> {
     let next = AtomicUsize::new(0);
     let refused = Mutex::new(HashMap::new());
     let work = || {
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(chunk) = chunks.get(index) else { return };
-            if let Err(refusal) = chunk.iter().try_for_each(check_one) {
-                lock(&refused).insert(index, refusal);
+        reading.during(|heard| {
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(chunk) = chunks.get(index) else { return };
+                if let Err(refusal) = chunk.iter().try_for_each(|item| check_one(item, heard)) {
+                    lock(&refused).insert(index, refusal);
+                }
             }
-        }
+        });
     };
     std::thread::scope(|scope| {
         for _ in 1..READBACK_THREADS.min(chunks.len()) {
@@ -35,12 +39,12 @@ pub fn check(chunks: &[&[Landed]]) -> HashMap<usize, Refusal> {
     refused.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-fn check_one(item: &Landed) -> Result<(), Refusal> {
+fn check_one(item: &Landed, heard: Heard<'_>) -> Result<(), Refusal> {
     let checked = match item {
         // All of a file's parts were read before it went to its place.
         Landed::Part(part, _) if part.file.is_done() => Ok(()),
-        Landed::Part(part, digest) => part.file.read_back(part.index, digest),
-        Landed::Whole { kind: Kind::File, file, digest, .. } => file.read_back(digest),
+        Landed::Part(part, digest) => part.file.read_back(part.index, digest, heard),
+        Landed::Whole { kind: Kind::File, file, digest, .. } => file.read_back(digest, heard),
         Landed::Whole { .. } | Landed::Directory { .. } => Ok(()),
     };
     checked.map_err(|error| match error.kind() {
@@ -51,6 +55,8 @@ fn check_one(item: &Landed) -> Result<(), Refusal> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicU64;
+
     use super::super::large::Files;
     use super::*;
     use crate::defaults::READBACK_BYTES;
@@ -58,11 +64,16 @@ mod tests {
     use crate::documents::text::{PlanId, TransferId};
     use crate::ends::posix::PosixDestination;
     use crate::ends::{Destination as _, OpenDestination};
+    use crate::under_way::UnderWay;
     use crate::wire::frame::SegmentHeader;
 
     /// A part is not a multiple of what is read at a time, its second one ends with the file.
     const PART: u64 = 2 * READBACK_BYTES as u64;
     const SIZE: u64 = PART + 12_345;
+
+    fn quietly(chunks: &[&[Landed]]) -> HashMap<usize, Refusal> {
+        check(Reading { disk: &UnderWay::default(), reread: &AtomicU64::default() }, chunks)
+    }
 
     fn content() -> Vec<u8> {
         (0..SIZE).map(|at| u8::try_from(at % 251).unwrap()).collect()
@@ -127,7 +138,7 @@ mod tests {
         ];
         let check = |chunks: &[Vec<Landed>]| {
             to.sync().unwrap();
-            check(&chunks.iter().map(|chunk| &**chunk).collect::<Vec<_>>())
+            quietly(&chunks.iter().map(|chunk| &**chunk).collect::<Vec<_>>())
         };
         let refused = check(&chunks);
         let mut indices: Vec<usize> = refused.keys().copied().collect();
@@ -156,7 +167,7 @@ mod tests {
                 (path.metadata().unwrap().len() == SIZE).then_some(path)
             });
             std::fs::File::options().write(true).open(partial.unwrap()).unwrap().set_len(left).unwrap();
-            let refused = check(&[&chunk]);
+            let refused = quietly(&[&chunk]);
             assert!(matches!(refused[&0], Refusal::Failed { reason: FailureReason::ChecksumMismatch, .. }), "{left} bytes are left");
         }
     }
@@ -170,6 +181,6 @@ mod tests {
         for partial in std::fs::read_dir(folder.path().join(".cpt-partial-t")).unwrap() {
             std::fs::remove_file(partial.unwrap().path()).unwrap();
         }
-        assert!(matches!(check(&[&chunk])[&0], Refusal::Failed { reason: FailureReason::DestinationError, .. }));
+        assert!(matches!(quietly(&[&chunk])[&0], Refusal::Failed { reason: FailureReason::DestinationError, .. }));
     }
 }

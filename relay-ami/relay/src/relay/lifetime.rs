@@ -26,7 +26,16 @@ impl Lifetime {
 
     /// Arms the power-off anew, in whole minutes, rounded up.
     pub fn renew(&self) -> io::Result<()> {
-        let minutes = format!("+{}", self.time_to_live.as_secs().div_ceil(60));
+        self.arm(self.time_to_live.as_secs().div_ceil(60))
+    }
+
+    /// Powers the machine off now.
+    pub fn end(&self) -> io::Result<()> {
+        self.arm(0)
+    }
+
+    fn arm(&self, minutes: u64) -> io::Result<()> {
+        let minutes = format!("+{minutes}");
         let (program, arguments) = self.power_off.split_first().ok_or(io::ErrorKind::InvalidInput)?;
         let done = Command::new(program).args(arguments).arg(minutes).stdin(Stdio::null()).output()?;
         if done.status.success() {

@@ -25,8 +25,8 @@ enum StreamError {
     OtherRelay(SocketAddrV4),
     #[error("next hop {0}: {1}")]
     Unreachable(SocketAddrV4, io::Error),
-    #[error("the power-off was not put off: {0}")]
-    NotRenewed(io::Error),
+    #[error("the power-off was not armed: {0}")]
+    NotArmed(io::Error),
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -54,7 +54,7 @@ pub fn serve(relay: &Relay, unauthenticated: Unauthenticated, socket: TcpStream)
         Err(error) => return unauthenticated.turn_away(&error),
     };
     // A relay that is kept alive and does nothing is idle.
-    let _running = (action != Action::Keepalive).then(|| Running::new(&relay.streams));
+    let _running = (!matches!(action, Action::Keepalive | Action::PowerOff)).then(|| Running::new(&relay.streams));
     drop(unauthenticated);
     tracing::info!(peer, ?action, "stream begins");
     match act(relay, socket, action) {
@@ -99,12 +99,16 @@ fn act(relay: &Relay, mut socket: TcpStream, action: Action) -> Result<(), Strea
             socket.write_all(&[STATUS_OK])?;
             probe::source(&socket, outlet(relay, onward), milliseconds).map_err(StreamError::Io)
         }
-        Action::Keepalive => {
-            let renewed = relay.config.lifetime.as_ref().map_or(Ok(()), Lifetime::renew);
-            socket.write_all(&[if renewed.is_ok() { STATUS_OK } else { STATUS_FAILED }])?;
-            renewed.map_err(StreamError::NotRenewed)
-        }
+        Action::Keepalive => arm(relay, &mut socket, Lifetime::renew),
+        Action::PowerOff => arm(relay, &mut socket, Lifetime::end),
     }
+}
+
+/// On a machine that is not to be powered off nothing is done.
+fn arm(relay: &Relay, socket: &mut TcpStream, how: impl Fn(&Lifetime) -> io::Result<()>) -> Result<(), StreamError> {
+    let armed = relay.config.lifetime.as_ref().map_or(Ok(()), how);
+    socket.write_all(&[if armed.is_ok() { STATUS_OK } else { STATUS_FAILED }])?;
+    armed.map_err(StreamError::NotArmed)
 }
 
 fn outlet(relay: &Relay, socket: TcpStream) -> Outlet {

@@ -5,7 +5,7 @@ use super::*;
 use crate::control::ControlError;
 use crate::digest::Digest;
 use crate::documents::event::SkipReason;
-use crate::ends::Each;
+use crate::ends::{Each, Identity};
 
 /// Each file's bytes are its name. The first ones are opened by so many threads at once, or not at all.
 struct Files {
@@ -21,8 +21,12 @@ impl SourceFile for One<'_> {
         Ok(buffer.len())
     }
 
-    fn check(&self) -> Result<(), SourceFailure> {
-        Ok(())
+    fn state(&self) -> Identity {
+        Identity::NONE
+    }
+
+    fn check(&self) -> Result<Identity, SourceFailure> {
+        Ok(Identity::NONE)
     }
 }
 

@@ -60,6 +60,14 @@ impl Taker for Idle {
         false
     }
 
+    fn affords(&self, _bytes: u64) -> bool {
+        true
+    }
+
+    fn affords_copy(&self, _bytes: u64) -> bool {
+        true
+    }
+
     fn time_for(&self, _bytes: u64) -> Option<Duration> {
         None
     }

@@ -7,14 +7,16 @@ use std::time::Instant;
 use super::ahead::{Helpers, Opened, Window};
 use super::offers;
 use super::packing::Packer;
+use super::second_look::SecondLook;
 use super::sink::{Caller, Nowhere, Reread, Sink, Stream};
 use super::skipped::Skipped;
+use super::states::States;
 use super::work_queue::Work;
 use crate::digest::{Digest, is_subtree, part_digest, part_hasher};
 use crate::documents::entry::{Kind, Segment};
 use crate::documents::event::{FailureReason, SkipReason};
 use crate::documents::percent;
-use crate::ends::{Source, SourceFailure, SourceFile, zeros};
+use crate::ends::{Identity, Source, SourceFailure, SourceFile, zeros};
 use crate::had::Had;
 use crate::secure::record::DATA_BYTES;
 use crate::secure::record::Sealer;
@@ -25,8 +27,8 @@ use crate::wire::frame::{Frame, SegmentHeader};
 /// Digests that count once the chunk is acknowledged.
 #[derive(Clone, Debug)]
 pub enum Sent {
-    /// One part of a large file: entry, size of the file, offset, chaining value.
-    Part { entry: u64, size: u64, offset: u64, digest: Digest },
+    /// One part of a large file: entry, size of the file, offset, state of the file that was read, chaining value.
+    Part { entry: u64, size: u64, offset: u64, state: Identity, digest: Digest },
     /// Whole files, links and directories by entry.
     Whole(Vec<(u64, Digest)>),
 }
@@ -50,15 +52,22 @@ impl<E: Into<StreamError>> From<E> for ChunkError {
     }
 }
 
+/// What all who read the source share.
+#[derive(Clone)]
+pub struct Reading {
+    pub source: Arc<dyn Source>,
+    pub skipped: Arc<Skipped>,
+    pub states: Arc<States>,
+    pub helpers: Arc<Helpers>,
+}
+
 /// Reads a chunk's segments.
 struct Reader<'a> {
+    of: &'a Reading,
     buffer: &'a mut [u8],
     /// The last header.
     frame: Vec<u8>,
-    source: &'a dyn Source,
-    skipped: &'a Skipped,
     caller: &'a dyn Caller,
-    helpers: &'a Helpers,
     tempo: &'a mut Tempo,
     /// Words that are added to the problem of a file.
     when: &'static str,
@@ -70,16 +79,14 @@ pub struct ChunkWriter {
     /// None where nothing is packed.
     packer: Option<Packer>,
     buffer: Vec<u8>,
-    source: Arc<dyn Source>,
-    skipped: Arc<Skipped>,
-    helpers: Arc<Helpers>,
+    reading: Reading,
     tempo: Tempo,
 }
 
 impl ChunkWriter {
     #[must_use]
-    pub fn new(sealer: Sealer, packer: Option<Packer>, source: Arc<dyn Source>, skipped: Arc<Skipped>, helpers: Arc<Helpers>) -> Self {
-        Self { sealer, packer, buffer: vec![0; DATA_BYTES], source, skipped, helpers, tempo: Tempo::default() }
+    pub fn new(sealer: Sealer, packer: Option<Packer>, reading: Reading) -> Self {
+        Self { sealer, packer, buffer: vec![0; DATA_BYTES], reading, tempo: Tempo::default() }
     }
 
     /// Sends one frame at once.
@@ -94,9 +101,8 @@ impl ChunkWriter {
         let segments = parse(work).map_err(ChunkError::Plan)?;
         let count = u32::try_from(segments.len()).unwrap_or(u32::MAX);
         Frame::Chunk { chunk: work.chunk, attempt: work.attempt, segments: count, phase: work.phase }.encode(self.sealer.frames());
-        let (skipped, helpers) = (Arc::clone(&self.skipped), Arc::clone(&self.helpers));
-        let (buffer, source, tempo) = (&mut *self.buffer, &*self.source, &mut self.tempo);
-        let mut reader = Reader { buffer, frame: Vec::new(), source, skipped: &skipped, caller, helpers: &helpers, tempo, when: "" };
+        let (of, buffer, tempo) = (&self.reading, &mut *self.buffer, &mut self.tempo);
+        let mut reader = Reader { of, buffer, frame: Vec::new(), caller, tempo, when: "" };
         let result = reader.segments(&segments, &mut Stream { sealer: &mut self.sealer, packer: self.packer.as_mut() });
         match &result {
             Err(ChunkError::Plan(why)) => self.abort(FailureReason::SourceUnreadable, why)?,
@@ -108,7 +114,7 @@ impl ChunkWriter {
 
     /// Names all that is left out, for it to count nowhere.
     pub fn name_skipped(&mut self) -> Result<(), StreamError> {
-        for (entry, reason) in self.skipped.entries() {
+        for (entry, reason) in self.reading.skipped.entries() {
             Frame::Skip { entry, reason, message: String::new() }.encode(self.sealer.frames());
             if self.sealer.frames().len() >= DATA_BYTES {
                 self.sealer.flush()?;
@@ -133,27 +139,25 @@ impl ChunkWriter {
 }
 
 /// Reads chunks for their digests alone.
-pub struct Digester<'a> {
+pub struct Digester {
     buffer: Vec<u8>,
-    source: &'a dyn Source,
-    skipped: &'a Skipped,
-    helpers: &'a Helpers,
+    reading: Reading,
     tempo: Tempo,
 }
 
-impl<'a> Digester<'a> {
+impl Digester {
     #[must_use]
-    pub fn new(source: &'a dyn Source, skipped: &'a Skipped, helpers: &'a Helpers) -> Self {
-        Self { buffer: vec![0; DATA_BYTES], source, skipped, helpers, tempo: Tempo::default() }
+    pub fn new(reading: Reading) -> Self {
+        Self { buffer: vec![0; DATA_BYTES], reading, tempo: Tempo::default() }
     }
 
     /// Returns what a delivered chunk stands for. A file that is not what the listing says any more is left out from now on, since nobody
     /// can say whether what was delivered of it is right. Fails where the plan is wrong about the chunk, in words.
     pub fn digest(&mut self, work: &Work, read: &dyn Fn(u64)) -> Result<Sent, String> {
         let segments = parse(work)?;
-        let Self { buffer, source, skipped, helpers, tempo } = self;
+        let Self { buffer, reading: of, tempo } = self;
         let (caller, when) = (&Reread(read), ", after it was delivered");
-        let mut reader = Reader { buffer, frame: Vec::new(), source: *source, skipped, caller, helpers, tempo, when };
+        let mut reader = Reader { of, buffer, frame: Vec::new(), caller, tempo, when };
         match reader.segments(&segments, &mut Nowhere) {
             Ok((_, sent)) => Ok(sent),
             Err(ChunkError::Plan(why)) => Err(why),
@@ -170,14 +174,14 @@ impl Reader<'_> {
         }
         let mut all = blake3::Hasher::new();
         let mut entries = Vec::new();
-        let (window, helpers) = (Window::new(self.source, segments), self.helpers);
+        let (window, helpers) = (Window::new(&*self.of.source, segments), &*self.of.helpers);
         std::thread::scope(|scope| {
             let mut ahead = window.begin(scope, helpers);
             for (index, segment) in segments.iter().enumerate() {
                 let opened = ahead.take(index, self.tempo);
-                let Some(digest) = self.segment_or_skip(segment, opened, &mut all, sink)? else { continue };
+                let Some((digest, state)) = self.segment_or_skip(segment, opened, &mut all, sink)? else { continue };
                 if is_part(segment) {
-                    let sent = Sent::Part { entry: segment.entry, size: segment.size, offset: segment.offset, digest };
+                    let sent = Sent::Part { entry: segment.entry, size: segment.size, offset: segment.offset, state, digest };
                     return Ok((*all.finalize().as_bytes(), sent));
                 }
                 entries.push((segment.entry, digest));
@@ -193,23 +197,23 @@ impl Reader<'_> {
         opened: Option<Opened<'_>>,
         all: &mut blake3::Hasher,
         sink: &mut impl Sink,
-    ) -> Result<Option<Digest>, ChunkError> {
+    ) -> Result<Option<(Digest, Identity)>, ChunkError> {
         if segment.is_part() && !is_subtree(segment.offset, segment.length) {
             let (length, offset, entry) = (segment.length, segment.offset, segment.entry);
             return Err(ChunkError::Plan(format!("manifest: {length} bytes at {offset} of entry {entry} are no part")));
         }
-        if self.skipped.holds_first_of(segment) {
-            self.skipped.note(segment, SkipReason::SourceChanged, "its first name, which brings its bytes, is left out");
+        if self.of.skipped.holds_first_of(segment) {
+            self.of.skipped.note(segment, SkipReason::SourceChanged, "its first name, which brings its bytes, is left out");
         }
-        if !self.skipped.holds(segment.entry) {
+        if !self.of.skipped.holds(segment.entry) {
             match self.segment(segment, opened, all, sink) {
                 Err(ChunkError::Source(failure)) => {
-                    self.skipped.note(segment, failure.reason, &format!("{}{}", failure.message, self.when));
+                    self.of.skipped.note(segment, failure.reason, &format!("{}{}", failure.message, self.when));
                 }
                 result => return result.map(Some),
             }
         }
-        let Some(problem) = self.skipped.problem(segment.entry) else { return Ok(None) };
+        let Some(problem) = self.of.skipped.problem(segment.entry) else { return Ok(None) };
         let mut frame = Vec::new();
         Frame::Skip { entry: segment.entry, reason: problem.reason, message: problem.message }.encode(&mut frame);
         sink.header(&frame);
@@ -234,20 +238,22 @@ impl Reader<'_> {
         Ok(Had::new(segment.length, bits))
     }
 
-    /// Gives the header and the bytes to the sink, the header and the digest of the bytes to the chunk's digest.
+    /// Gives the header and the bytes to the sink, the header and the digest of the bytes to the chunk's digest. Returns that digest, and
+    /// the state of the file that was read.
     fn segment(
         &mut self,
         segment: &Segment,
         opened: Option<Opened<'_>>,
         all: &mut blake3::Hasher,
         sink: &mut impl Sink,
-    ) -> Result<Digest, ChunkError> {
+    ) -> Result<(Digest, Identity), ChunkError> {
         let header = header(segment).map_err(ChunkError::Source)?;
-        let (source, began, is_ahead) = (self.source, Instant::now(), opened.is_some());
+        let (source, began, is_ahead) = (&*self.of.source, Instant::now(), opened.is_some());
         let (mut file, mut first) = match opened {
             Some(opened) => (opened.file, opened.first),
             None => (source.open(segment).map_err(ChunkError::Source)?, Vec::new()),
         };
+        let before = file.as_ref().map_or(Identity::NONE, |file| file.state());
         let target = header.target.clone();
         self.frame.clear();
         Frame::Segment(header).encode(&mut self.frame);
@@ -258,12 +264,13 @@ impl Reader<'_> {
             let (mut offset, end, mut again) = (segment.offset, segment.offset + segment.length, false);
             let mut data = 0..0;
             let had = self.offer(&**file, segment, sink)?;
+            let copies = self.caller.copies(segment);
             while offset < end {
                 if !self.caller.goes_on() {
                     return Err(ChunkError::Answered);
                 }
                 // Another part of the file has a problem, or the receiver has.
-                if segment.is_part() && self.skipped.holds(segment.entry) {
+                if segment.is_part() && self.of.skipped.holds(segment.entry) {
                     return Err(ChunkError::Source(given_up()));
                 }
                 if offset >= data.end {
@@ -280,7 +287,7 @@ impl Reader<'_> {
                     offset += hole;
                     continue;
                 }
-                let (is_had, left) = had.look(offset - segment.offset);
+                let (is_had, left) = if copies { (true, u64::MAX) } else { had.look(offset - segment.offset) };
                 let want = usize::try_from(end.min(data.end).min(offset.saturating_add(left)) - offset)
                     .unwrap_or(usize::MAX)
                     .min(self.buffer.len());
@@ -311,8 +318,11 @@ impl Reader<'_> {
         }
         let digest = if is_part(segment) { part_digest(&hasher) } else { *hasher.update(&target).finalize().as_bytes() };
         all.update(&digest);
-        file.map_or(Ok(()), |file| file.check()).map_err(ChunkError::Source)?;
-        Ok(digest)
+        let Some(file) = file else { return Ok((digest, before)) };
+        let Self { of, caller, buffer, .. } = self;
+        let mut look = SecondLook { file: &*file, segment, states: &of.states, caller: *caller, buffer };
+        let state = look.settle(&digest, before)?;
+        Ok((digest, state))
     }
 }
 
@@ -345,7 +355,8 @@ fn header(segment: &Segment) -> Result<SegmentHeader, SourceFailure> {
     })
 }
 
-fn is_part(segment: &Segment) -> bool {
+/// Returns whether a segment is a part of a file.
+pub fn is_part(segment: &Segment) -> bool {
     segment.kind == Kind::File && segment.is_part()
 }
 

@@ -10,8 +10,9 @@ use super::failures::Failure;
 use super::handle::Handle;
 use super::held::Patience;
 use super::ledger::Ledger;
-use super::sent_journal::SentJournal;
+use super::sent_journal::{Earlier, SentJournal};
 use super::skipped::Skipped;
+use super::states::States;
 use super::work_queue::{Work, WorkQueue};
 use crate::digest::Digest;
 use crate::documents::chunk::{Chunk, ChunkState};
@@ -47,7 +48,8 @@ pub struct Chunks {
     pub queue: WorkQueue,
     pub counters: Counters,
     pub skipped: Arc<Skipped>,
-    pub sent_journal: SentJournal,
+    pub sent_journal: Arc<SentJournal>,
+    pub states: Arc<States>,
     /// Digests of the entries that are delivered.
     digests: Arc<EntryTable<Digest>>,
     ledger: Mutex<Ledger>,
@@ -65,18 +67,27 @@ pub struct Inboxes {
 }
 
 impl Chunks {
-    /// `sent_journal`: with what earlier senders have noted; `digests`: empty.
+    /// `sent_journal`: with what earlier senders have noted; `earlier`: likewise; `digests`: empty.
     #[must_use]
-    pub fn new(plan: &TransferPlan, patience: Patience, sent_journal: SentJournal, digests: EntryTable<Digest>) -> (Self, Inboxes) {
+    pub fn new(
+        plan: &TransferPlan,
+        patience: Patience,
+        sent_journal: SentJournal,
+        earlier: Earlier,
+        digests: EntryTable<Digest>,
+    ) -> (Self, Inboxes) {
+        let sent_journal = Arc::new(sent_journal);
+        let states = Arc::new(States::going_on_from(earlier.begun, plan.chunk_size_bytes));
         let digests = Arc::new(digests);
         let (failures, failed) = Mailbox::new();
         let (recalls, recalled) = Mailbox::new();
         let chunks = Self {
             queue: WorkQueue::new(plan, patience),
             counters: Counters::default(),
-            skipped: Arc::default(),
+            skipped: Arc::new(Skipped::going_on_from(earlier.left_out, Arc::clone(&sent_journal))),
             sent_journal,
-            ledger: Mutex::new(Ledger::new(Arc::clone(&digests))),
+            ledger: Mutex::new(Ledger::new(Arc::clone(&digests), Arc::clone(&states))),
+            states,
             digests,
             part_bytes: plan.chunk_size_bytes,
             failures,
@@ -124,6 +135,17 @@ impl Chunks {
         let earlier = self.sent_journal.take(chunk);
         let found = ledger.settle(chunk).or(earlier);
         found.map(|sent| ledger.note(sent, self.part_bytes)).is_some()
+    }
+
+    /// Chunks come again for the sake of these entries, of which the receiver has dropped what it had: what was sent or noted before does not
+    /// count, since the source may be of another state by now.
+    pub fn forget(&self, chunks: impl Iterator<Item = u64>, entries: &[u64]) {
+        let mut ledger = lock(&self.ledger);
+        for chunk in chunks {
+            self.sent_journal.take(chunk);
+            ledger.settle(chunk);
+        }
+        entries.iter().for_each(|entry| ledger.forget(*entry));
     }
 
     /// A chunk that failed here turns out to be delivered.
@@ -198,7 +220,7 @@ mod tests {
     }
 
     fn chunks() -> (Chunks, Inboxes) {
-        Chunks::new(&plan(), Patience::default(), SentJournal::default(), EntryTable::default())
+        Chunks::new(&plan(), Patience::default(), SentJournal::default(), Earlier::default(), EntryTable::default())
     }
 
     fn digests(chunks: &Chunks) -> BTreeMap<u64, Digest> {
@@ -233,13 +255,24 @@ mod tests {
     #[test]
     fn what_an_earlier_process_sent_and_noted_is_not_read_again() {
         let folder = tempfile::tempdir().unwrap();
-        let journal = || SentJournal::go_on(Some(sent_journal::open(&folder.path().join("send.sent")).unwrap()), &plan().plan_id);
+        let journal = || SentJournal::go_on(Some(sent_journal::open(&folder.path().join("send.sent")).unwrap()), &plan().plan_id).0;
         journal().note(0, &whole(3));
-        let (chunks, inboxes) = Chunks::new(&plan(), Patience::default(), journal(), EntryTable::default());
+        let (chunks, inboxes) = Chunks::new(&plan(), Patience::default(), journal(), Earlier::default(), EntryTable::default());
         let items = [item(0, ChunkState::Delivered, 1, None), item(1, ChunkState::Delivered, 1, None)];
         chunks.settled_before(items.iter());
         assert_eq!((digests(&chunks), delivered_count(&chunks)), (BTreeMap::from([(3, [3; 32])]), 2));
         assert_eq!(inboxes.recalls.try_recv().unwrap(), [1], "of this nothing was noted");
+    }
+
+    /// Its parts would be put together with those that are read now.
+    #[test]
+    fn what_was_sent_before_a_repair_does_not_count_in_it() {
+        let (chunks, inboxes) = chunks();
+        chunks.unacknowledged(work(0), Some(whole(7)), &lane(), "reset".to_owned());
+        chunks.forget(std::iter::once(0), &[7]);
+        chunks.delivered_after_all(&work(0));
+        assert_eq!(inboxes.recalls.try_recv().unwrap(), [0], "it is read again");
+        assert!(digests(&chunks).is_empty());
     }
 
     #[test]

@@ -43,6 +43,12 @@ impl Hearing {
         self.is_busy.load(Ordering::Relaxed)
     }
 
+    /// Returns whether it is at work: it was heard a moment ago, and said so.
+    #[must_use]
+    pub fn is_at_work(&self, now: Instant) -> bool {
+        self.is_busy() && now.checked_sub(HEARD_WITHIN).is_some_and(|since| self.anywhere(since))
+    }
+
     /// Returns whether it has spoken on another path since then.
     #[must_use]
     pub fn elsewhere(&self, path: &PathId, since: Instant) -> bool {
@@ -129,6 +135,21 @@ mod tests {
         assert!(silent(&hearing, at(21)).is_empty(), "it is cut off already");
         drop(pair);
         assert!(silent(&hearing, at(21)).is_empty());
+    }
+
+    #[test]
+    fn the_receiver_is_at_work_while_it_says_so_and_no_longer_once_it_is_not_heard() {
+        let (hearing, start) = (Hearing::default(), Instant::now());
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let lane = lane(&hearing, "direct", start);
+        hearing.says(true);
+        assert!(!hearing.is_at_work(at(1)), "it was never heard");
+        hearing.heard(&lane, at(1));
+        assert!(hearing.is_at_work(at(2)));
+        assert!(!hearing.is_at_work(at(9)), "it may have died at its work");
+        hearing.heard(&lane, at(9));
+        hearing.says(false);
+        assert!(!hearing.is_at_work(at(9)));
     }
 
     #[test]

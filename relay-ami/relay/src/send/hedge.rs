@@ -47,7 +47,11 @@ struct Carried {
 
 /// The chunks that lanes have and that are not settled.
 #[derive(Default)]
-pub struct InFlight(HashMap<u64, Carried>);
+pub struct InFlight {
+    chunks: HashMap<u64, Carried>,
+    /// Bytes of their lines of the manifest.
+    manifest_bytes: usize,
+}
 
 /// A copy for a lane that has nothing else to do.
 pub struct Hedge {
@@ -58,40 +62,50 @@ pub struct Hedge {
 
 impl InFlight {
     pub fn len(&self) -> u64 {
-        self.0.len() as u64
+        self.chunks.len() as u64
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.chunks.is_empty()
+    }
+
+    /// Bytes of the manifest lines of all of them.
+    pub const fn manifest_bytes(&self) -> usize {
+        self.manifest_bytes
     }
 
     /// A lane takes a chunk.
     pub fn take(&mut self, work: &Work, lane: &Arc<Handle>, now: Instant) {
-        let carried = self.0.entry(work.chunk).or_insert_with(|| Carried { work: work.clone(), since: now, lanes: Vec::new() });
+        let carried = self.chunks.entry(work.chunk).or_insert_with(|| {
+            self.manifest_bytes += work.manifest.len();
+            Carried { work: work.clone(), since: now, lanes: Vec::new() }
+        });
         carried.lanes.push(Arc::clone(lane));
     }
 
     /// A lane has the chunk no longer; whether no other one has it.
     pub fn leave(&mut self, chunk: u64, lane: &Arc<Handle>) -> bool {
-        let Some(carried) = self.0.get_mut(&chunk) else { return true };
+        let Some(carried) = self.chunks.get_mut(&chunk) else { return true };
         carried.lanes.retain(|other| !Arc::ptr_eq(other, lane));
         let is_last = carried.lanes.is_empty();
         if is_last {
-            self.0.remove(&chunk);
+            self.remove(chunk);
         }
         is_last
     }
 
     /// The chunk is settled, or goes back to those that no lane has.
     pub fn remove(&mut self, chunk: u64) {
-        self.0.remove(&chunk);
+        if let Some(carried) = self.chunks.remove(&chunk) {
+            self.manifest_bytes -= carried.work.manifest.len();
+        }
     }
 
     /// A chunk that an idle lane sends as well: the oldest of lanes that are cut off, else the one that is latest. `time_for`: how
     /// long the idle lane would take for so many bytes; none where nothing that is merely late may be sent twice.
     pub fn hedge(&self, lane: &Arc<Handle>, now: Instant, time_for: impl Fn(u64) -> Option<Duration>) -> Option<Hedge> {
         let alone = || {
-            self.0.values().filter_map(|carried| match &*carried.lanes {
+            self.chunks.values().filter_map(|carried| match &*carried.lanes {
                 [other] if !Arc::ptr_eq(other, lane) => Some((carried, other)),
                 _ => None,
             })
@@ -167,7 +181,7 @@ mod tests {
         assert_eq!(chunk(chunks.hedge(&idle, now, within(3))), Some((1, true)));
         assert_eq!(chunk(chunks.hedge(&idle, now, within(5))), None, "hardly faster");
         assert_eq!(chunk(chunks.hedge(&idle, now, |_| None)), None, "not allowed");
-        chunks.0.values().for_each(|carried| carried.work.flight.goes_out());
+        chunks.chunks.values().for_each(|carried| carried.work.flight.goes_out());
         assert_eq!(chunk(chunks.hedge(&idle, now, within(3))), None, "it waits for the receiver");
     }
 

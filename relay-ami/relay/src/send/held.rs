@@ -82,6 +82,11 @@ impl Held {
         self.probing.is_none().then_some(self.next_probe)
     }
 
+    /// Bytes of the next probe; none where it is not one of the refused chunks.
+    pub fn next_bytes(&self) -> Option<u64> {
+        self.chunks.front().map(|work| work.bytes)
+    }
+
     /// The next probe: one of the refused chunks, or what `other` gives.
     pub fn probe(&mut self, other: impl FnOnce() -> Option<Work>) -> Option<Work> {
         let work = self.chunks.pop_front().or_else(other)?;

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use super::streams::Streams;
 use crate::defaults::STANDSTILL;
-use crate::documents::membership::{Hop, Membership};
+use crate::documents::membership::{Hop, Membership, Path};
+use crate::route::RouteError;
 
 /// A relay's node id, and the ways to it: the relays to go through, itself the last.
 type Ways = BTreeMap<String, Vec<Vec<Hop>>>;
@@ -19,14 +20,16 @@ type Ways = BTreeMap<String, Vec<Vec<Hop>>>;
 pub struct Keepalives {
     interval: Duration,
     told_at: HashMap<String, Instant>,
-    /// Delivered chunks and version of the membership, since when.
-    standing: Option<((u64, u64), Instant)>,
+    /// Delivered chunks and paths, since when.
+    standing: Option<((u64, Vec<Path>), Instant)>,
+    /// When relays were last told to power off.
+    ended_at: Option<Instant>,
 }
 
 impl Keepalives {
     #[must_use]
     pub fn new(interval: Duration) -> Self {
-        Self { interval, told_at: HashMap::new(), standing: None }
+        Self { interval, told_at: HashMap::new(), standing: None, ended_at: None }
     }
 
     /// Tells each relay that was not told for an interval, all at the same time: one that is gone takes as long as a connection
@@ -34,24 +37,40 @@ impl Keepalives {
     pub fn follow(&mut self, streams: &Arc<Streams>, delivered: u64, membership: &Membership) {
         for (node, ways) in self.due(membership, delivered, Instant::now()) {
             let streams = Arc::clone(streams);
-            if let Err(error) = crate::thread::spawn("keepalive", move || tell(&streams, &node, &ways)) {
+            let keep = move || tell("keepalive", &node, &ways, |way| streams.router.keep_alive(way));
+            if let Err(error) = crate::thread::spawn("keepalive", keep) {
                 tracing::warn!(%error, "no thread for a keepalive");
             }
         }
     }
 
+    /// Powers the relays' machines off, again after an interval: they would cost more than the budget bears.
+    pub fn end(&mut self, streams: &Arc<Streams>, membership: &Membership, now: Instant) {
+        if self.ended_at.is_some_and(|ended_at| now.saturating_duration_since(ended_at) < self.interval) {
+            return;
+        }
+        self.ended_at = Some(now);
+        let (streams, mut ways): (_, Vec<_>) = (Arc::clone(streams), ways_to(membership).into_iter().collect());
+        // Those that others lead to come first.
+        ways.sort_by_key(|(_, ways)| std::cmp::Reverse(ways.iter().map(Vec::len).min()));
+        let end = move || {
+            for (node, ways) in &ways {
+                tell("power-off", node, ways, |way| streams.router.power_off(way));
+            }
+        };
+        if let Err(error) = crate::thread::spawn("power-off", end) {
+            tracing::warn!(%error, "no thread for a power-off");
+        }
+    }
+
     fn due(&mut self, membership: &Membership, delivered: u64, now: Instant) -> Ways {
-        let (sign, mut ways) = ((delivered, membership.version), Ways::new());
-        match self.standing {
-            Some((before, since)) if before == sign && now.saturating_duration_since(since) >= STANDSTILL => return ways,
-            Some((before, _)) if before == sign => {}
+        let sign = (delivered, membership.paths.clone());
+        match &self.standing {
+            Some((before, since)) if *before == sign && now.saturating_duration_since(*since) >= STANDSTILL => return Ways::new(),
+            Some((before, _)) if *before == sign => {}
             _ => self.standing = Some((sign, now)),
         }
-        for path in membership.paths.iter().chain(membership.probes.iter().map(|probe| &probe.path)) {
-            for (at, hop) in path.hops.iter().enumerate() {
-                ways.entry(hop.node_id.clone()).or_default().push(path.hops[..=at].to_vec());
-            }
-        }
+        let mut ways = ways_to(membership);
         self.told_at.retain(|node, _| ways.contains_key(node));
         ways.retain(|node, _| {
             let told_at = self.told_at.entry(node.clone()).or_insert(now);
@@ -63,12 +82,22 @@ impl Keepalives {
     }
 }
 
+fn ways_to(membership: &Membership) -> Ways {
+    let mut ways = Ways::new();
+    for path in membership.paths.iter().chain(membership.probes.iter().map(|probe| &probe.path)) {
+        for (at, hop) in path.hops.iter().enumerate() {
+            ways.entry(hop.node_id.clone()).or_default().push(path.hops[..=at].to_vec());
+        }
+    }
+    ways
+}
+
 /// The first way that leads there is enough. One that fails is tried again after the interval, of which a life has many.
-fn tell(streams: &Streams, node: &str, ways: &[Vec<Hop>]) {
+fn tell(what: &str, node: &str, ways: &[Vec<Hop>], tell: impl Fn(&[Hop]) -> Result<(), RouteError>) {
     for way in ways {
-        match streams.router.keep_alive(way) {
+        match tell(way) {
             Ok(()) => return,
-            Err(error) => tracing::warn!(node, %error, "keepalive"),
+            Err(error) => tracing::warn!(node, %error, "{what}"),
         }
     }
 }
@@ -76,7 +105,7 @@ fn tell(streams: &Streams, node: &str, ways: &[Vec<Hop>]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::documents::membership::{Path, Probe};
+    use crate::documents::membership::Probe;
     use crate::documents::text::{Address, PathId, SchemaVersion1};
 
     fn path(name: &str, hops: &[u16]) -> Path {
@@ -87,7 +116,7 @@ mod tests {
 
     fn membership(paths: Vec<Path>, probed: Vec<Path>) -> Membership {
         let probes = probed.into_iter().map(|path| Probe { path, seconds: 1.0, measure_from: 0 }).collect();
-        Membership { schema_version: SchemaVersion1, version: 1, paths, probes, bandwidth_limit_mbps: None }
+        Membership { schema_version: SchemaVersion1, version: 1, paths, probes, bandwidth_limit_mbps: None, budget_lease: None }
     }
 
     fn told(ways: &Ways) -> Vec<(&str, usize)> {
@@ -116,7 +145,9 @@ mod tests {
     fn a_transfer_that_stands_still_keeps_nobody_alive_until_it_goes_on() {
         let (mut keepalives, start) = (Keepalives::new(Duration::ZERO), Instant::now());
         let mut due = |version, delivered, seconds| {
-            let members = Membership { version, ..membership(vec![path("pair-0", &[1])], vec![]) };
+            let moved = Path { generation: version, ..path("pair-0", &[1]) };
+            // That a budget's lease is renewed each minute is no advance.
+            let members = Membership { version: seconds, ..membership(vec![moved], vec![]) };
             !keepalives.due(&members, delivered, start + Duration::from_secs(seconds)).is_empty()
         };
         let standstill = STANDSTILL.as_secs();

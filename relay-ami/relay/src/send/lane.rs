@@ -1,5 +1,7 @@
 //! One lane: a thread that holds one stream, pulls chunks and sends them; a second reads the acknowledgements.
 
+mod taking;
+
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -8,14 +10,14 @@ use super::Shared;
 use super::blame;
 use super::chunk_writer::{self, ChunkError, ChunkWriter};
 pub use super::handle::Handle;
-use super::pace::{Rest, Speed};
+use super::pace::Speed;
 use super::packing::Packer;
 use super::repair::{self, Repair};
 use super::sending::Sending;
 use super::streams::LaneError;
 use super::unacknowledged::Unacknowledged;
-use super::work_queue::{Next, Taker, Verdict, Work};
-use crate::defaults::{COMES_BACK_LOOK, COMES_BACK_WITHIN, LANE_WINDOW, RECONNECT_PAUSE, RECONNECT_PAUSE_MAX, STACK_BYTES};
+use super::work_queue::{Next, Verdict, Work};
+use crate::defaults::{COMES_BACK_LOOK, COMES_BACK_WITHIN, RECONNECT_PAUSE, RECONNECT_PAUSE_MAX, STACK_BYTES};
 use crate::documents::command::Compress;
 use crate::documents::event::FailureReason;
 use crate::documents::membership::Path;
@@ -118,8 +120,7 @@ impl Lane {
         let now = Instant::now();
         shared.hearing.heard(&self.handle, now);
         let packer = (shared.compress == Compress::Auto).then(Packer::new).transpose().map_err(StreamError::from)?;
-        let (source, skipped) = (Arc::clone(&shared.source), Arc::clone(&shared.chunks.skipped));
-        let mut writer = ChunkWriter::new(sealer, packer, source, skipped, Arc::clone(&shared.helpers));
+        let mut writer = ChunkWriter::new(sealer, packer, shared.reading.clone());
         tracing::info!(path = %self.path.path_id, generation = self.path.generation, lane = self.number, "lane begins");
         let speed = self.shared.pace.begins(now);
         self.handle.begins(Arc::clone(&speed), now);
@@ -158,34 +159,13 @@ impl Lane {
     }
 }
 
-impl Taker for Link<'_> {
-    fn handle(&self) -> &Arc<Handle> {
-        &self.lane.handle
-    }
-
-    fn leaves(&self) -> bool {
-        self.over.load(Ordering::SeqCst)
-    }
-
-    fn is_full(&self, rest: Option<Rest>) -> bool {
-        let leaves = self.lane.handle.leave.load(Ordering::SeqCst);
-        leaves || self.waiting.len() >= LANE_WINDOW || rest.is_some_and(|rest| self.leaves_it_to_others(rest))
-    }
-
-    /// A second copy would wait for the receiver's disk as the first one does, and take its share of a rate that a person has set.
-    fn time_for(&self, bytes: u64) -> Option<Duration> {
-        let shared = &self.lane.shared;
-        let may_be_twice = !self.waiting.is_wanted() && !shared.hearing.is_busy() && shared.streams.limit.is_unlimited();
-        self.speed.time_for(bytes, Instant::now()).filter(|_| may_be_twice)
-    }
-}
-
 impl Link<'_> {
     fn speak(&self, writer: &mut ChunkWriter) -> Result<(), StreamError> {
+        let work_queue = &self.lane.shared.chunks.queue;
         for work in self.waiting.again() {
+            self.until_affordable(writer, work.bytes)?;
             self.send(writer, work)?;
         }
-        let work_queue = &self.lane.shared.chunks.queue;
         loop {
             if writer.sealer.is_worn() {
                 writer.frame(&Frame::Drain)?;
@@ -218,15 +198,16 @@ impl Link<'_> {
         }
     }
 
-    /// Not for longer than this lane would have taken itself: what it believes of the others may have ceased to be true.
-    fn leaves_it_to_others(&self, rest: Rest) -> bool {
-        let now = Instant::now();
-        let Some(own) = self.lane.shared.pace.holds_up(&self.speed, rest, now) else { return false };
-        let (since, longest) = *lock(&self.leaving_since).get_or_insert((now, own));
-        now.saturating_duration_since(since) < longest
+    /// Sends a chunk for which [`Taker::affords`] has set money aside.
+    fn send(&self, writer: &mut ChunkWriter, work: Work) -> Result<(), StreamError> {
+        let bytes = work.bytes;
+        let result = self.write(writer, work);
+        // What went out is counted by now.
+        self.lane.shared.lease.give_back(bytes);
+        result
     }
 
-    fn send(&self, writer: &mut ChunkWriter, work: Work) -> Result<(), StreamError> {
+    fn write(&self, writer: &mut ChunkWriter, work: Work) -> Result<(), StreamError> {
         let (lane, shared) = (self.lane, &self.lane.shared);
         *lock(&self.leaving_since) = None;
         self.speed.takes(work.bytes);
@@ -272,13 +253,15 @@ impl Link<'_> {
         let (verdict, theirs) = self.wait_for(&self.verdict)?;
         if complete
             && !verdict.agreed
-            && let Some(Repair { entries, works }) = shared.or_trouble(repair::plan(shared, theirs)).ok_or(StreamError::Ended)?
+            && let Some(Repair { entries, works }) =
+                shared.or_trouble(repair::plan(shared, theirs, &verdict.message)).ok_or(StreamError::Ended)?
         {
             for (number, entry) in entries.iter().enumerate() {
                 Frame::Forget { entry: *entry, last: number + 1 == entries.len() }.encode(writer.sealer.frames());
             }
             writer.sealer.flush()?;
             self.wait_for(&self.forgotten)?;
+            shared.chunks.forget(works.iter().map(|work| work.chunk), &entries);
             shared.chunks.queue.send_again(works);
             return Ok(false);
         }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::chunk_writer::Sent;
+use super::states::States;
 use crate::digest::{Digest, merge_parts};
 use crate::entry_table::EntryTable;
 
@@ -13,19 +14,20 @@ pub struct Ledger {
     parts: HashMap<u64, Vec<Option<Digest>>>,
     /// Bytes of chunks whose acknowledgement was lost; they count if the table says that the chunk is delivered.
     held: HashMap<u64, Sent>,
+    states: Arc<States>,
 }
 
 impl Ledger {
     /// An empty one, which notes whole entries in this table.
-    pub fn new(whole: Arc<EntryTable<Digest>>) -> Self {
-        Self { whole, parts: HashMap::new(), held: HashMap::new() }
+    pub fn new(whole: Arc<EntryTable<Digest>>, states: Arc<States>) -> Self {
+        Self { whole, parts: HashMap::new(), held: HashMap::new(), states }
     }
 
     /// Notes a delivered chunk.
     pub fn note(&mut self, sent: Sent, part_size: u64) {
         match sent {
             Sent::Whole(entries) => entries.iter().for_each(|(entry, digest)| self.whole.insert(*entry, digest)),
-            Sent::Part { entry, size, offset, digest } => {
+            Sent::Part { entry, size, offset, digest, .. } => {
                 let count = usize::try_from(size.div_ceil(part_size.max(1))).unwrap_or(0);
                 let parts = self.parts.entry(entry).or_insert_with(|| vec![None; count]);
                 let index = usize::try_from(offset / part_size.max(1)).unwrap_or(usize::MAX);
@@ -36,6 +38,7 @@ impl Ledger {
                 if let Some(merged) = known.and_then(|parts| merge_parts(&parts, size, part_size)) {
                     self.whole.insert(entry, &merged);
                     self.parts.remove(&entry);
+                    self.states.forget(entry);
                 }
             }
         }
@@ -44,6 +47,12 @@ impl Ledger {
     /// Keeps what an unacknowledged chunk stands for.
     pub fn hold(&mut self, chunk: u64, sent: Sent) {
         self.held.insert(chunk, sent);
+    }
+
+    /// A file comes again as a whole: parts of it that were delivered before are none of it.
+    pub fn forget(&mut self, entry: u64) {
+        self.parts.remove(&entry);
+        self.states.forget(entry);
     }
 
     /// Takes what an unacknowledged chunk stands for: the table says that it is delivered.
@@ -58,16 +67,17 @@ mod tests {
 
     use super::*;
     use crate::digest::{part_digest, part_hasher};
+    use crate::ends::Identity;
 
     const PART: u64 = 1024;
 
     fn ledger() -> Ledger {
-        Ledger::new(Arc::default())
+        Ledger::new(Arc::default(), Arc::new(States::going_on_from(HashMap::new(), PART)))
     }
 
     fn part(offset: u64, bytes: &[u8]) -> Sent {
         let digest = part_digest(part_hasher(offset).update(bytes));
-        Sent::Part { entry: 7, size: 3 * PART, offset, digest }
+        Sent::Part { entry: 7, size: 3 * PART, offset, state: Identity::NONE, digest }
     }
 
     #[test]

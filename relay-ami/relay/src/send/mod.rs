@@ -16,6 +16,7 @@ mod hedge;
 mod held;
 mod keepalive;
 mod lane;
+mod lease;
 mod ledger;
 mod offers;
 mod outcome;
@@ -25,11 +26,13 @@ mod paths;
 mod pretest;
 mod recall;
 mod repair;
+mod second_look;
 mod sending;
 pub mod sent_journal;
 mod sink;
 mod skipped;
 mod state;
+mod states;
 mod streams;
 mod unacknowledged;
 mod work_queue;
@@ -40,12 +43,13 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use ahead::Helpers;
 use blame::Blame;
+use chunk_writer::Reading;
 use chunks::{Chunks, Inboxes};
 use hearing::Hearing;
 pub use held::Patience;
 use keepalive::Keepalives;
+use lease::Lease;
 use offers::Offers;
 use outcome::outcome;
 pub use outcome::{Outcome, Totals, describe};
@@ -57,7 +61,7 @@ use sent_journal::SentJournal;
 use streams::Streams;
 pub use work_queue::GivenUp;
 
-use crate::control::{Control, ControlError, Side};
+use crate::control::{Control, ControlError, Side, unix_now};
 use crate::defaults;
 use crate::digest::Digest;
 use crate::documents::command::Compress;
@@ -65,6 +69,7 @@ use crate::documents::event::Progress;
 use crate::documents::plan::TransferPlan;
 use crate::ends::Source;
 use crate::entry_table::EntryTable;
+use crate::epoch::start_of;
 use crate::progress::Reporter;
 use crate::rate::{Bucket, RateRules};
 use crate::receive::finish::Digests;
@@ -124,7 +129,6 @@ struct Shared {
     /// Prefix of objects' keys.
     prefix: String,
     control: Arc<dyn Control>,
-    source: Arc<dyn Source>,
     chunks: Chunks,
     streams: Arc<Streams>,
     pretests: Arc<Pretests>,
@@ -133,8 +137,9 @@ struct Shared {
     pace: Pace,
     repairs: Repairs,
     offers: Offers,
-    helpers: Arc<Helpers>,
+    reading: Reading,
     compress: Compress,
+    lease: Lease,
     /// The error that keeps this end from finishing.
     trouble: Mutex<Option<SendError>>,
     /// Calls of the control plane without which it does not get on.
@@ -170,6 +175,11 @@ impl Shared {
         Digests { control: &*self.control, prefix: &self.prefix, plan: &self.plan.plan_id }
     }
 
+    /// Sets money for so many bytes aside, if there is enough.
+    fn affords(&self, bytes: u64) -> bool {
+        self.lease.set_aside(bytes, self.chunks.counters.sent(), Instant::now())
+    }
+
     /// Without a result the process ends.
     fn or_trouble<T>(&self, result: Result<T, SendError>) -> Option<T> {
         match result {
@@ -187,8 +197,9 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
     let Config { epoch, before, journal, plan, plan_key, prefix, source, router, identity, rules, keepalive, patience, compress, overflow } =
         config;
     let serial = u64::from_be_bytes(crate::secure::keys::random().map_err(io::Error::other)?);
-    let sent_journal = SentJournal::go_on(journal, &plan.plan_id);
-    let (chunks, Inboxes { failures, recalls }) = Chunks::new(&plan, patience, sent_journal, EntryTable::new(overflow));
+    let (sent_journal, earlier) = SentJournal::go_on(journal, &plan.plan_id);
+    let (chunks, Inboxes { failures, recalls }) = Chunks::new(&plan, patience, sent_journal, earlier, EntryTable::new(overflow));
+    let (skipped, states) = (Arc::clone(&chunks.skipped), Arc::clone(&chunks.states));
     let peer_key = crate::peer::pinned(Arc::clone(&control), Side::Receiver);
     let streams = Arc::new(Streams { epoch, router, identity, peer_key, rules, limit: Bucket::unlimited() });
     let shared = Arc::new(Shared {
@@ -197,19 +208,19 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
         pretests: Arc::new(Pretests::new(Arc::clone(&streams), Arc::clone(&control))),
         repairs: Repairs::default(),
         offers: Offers::default(),
-        helpers: Arc::default(),
+        reading: Reading { source, skipped, states, helpers: Arc::default() },
         trouble: Mutex::default(),
         asked: UnderWay::default(),
         hearing: Hearing::default(),
         blame: Blame::default(),
         pace: Pace::default(),
+        lease: Lease::of_start(start_of(epoch)),
         stop: stop.clone(),
         compress,
         plan,
         plan_key,
         prefix,
         control,
-        source,
         chunks,
         streams,
     });
@@ -284,9 +295,13 @@ fn watch(
             follow(shared, lanes, &mut keepalives)?;
         }
         if reporter.age() >= defaults::PROGRESS_INTERVAL.as_secs_f64() {
-            // Without a path, with nothing but chunks that others decide about, or without an answer of the control plane, this end
-            // is not the one that stands still.
-            let waits = !lanes.any_path || shared.chunks.queue.waits_for_others() || shared.asked.waits();
+            // Without a path, with nothing but chunks that others decide about, without an answer of the control plane, or while the
+            // receiver works on what it has, this end is not the one that stands still.
+            let waits = !lanes.any_path
+                || shared.chunks.queue.waits_for_others()
+                || shared.asked.waits()
+                || shared.lease.is_used_up(Instant::now(), Duration::ZERO)
+                || shared.hearing.is_at_work(Instant::now());
             let seconds = reporter.age();
             reporter.report(&*shared.control, &shared.chunks.counters, waits, lanes.progress(seconds));
             match shared.control.fenced() {
@@ -303,8 +318,13 @@ fn follow(shared: &Arc<Shared>, lanes: &mut Lanes, keepalives: &mut Keepalives) 
     match shared.control.membership() {
         Ok(Some(membership)) => {
             shared.streams.limit.set_megabits(membership.bandwidth_limit_mbps);
+            shared.lease.renew(membership.budget_lease.as_ref(), Instant::now(), unix_now());
             lanes.follow(shared, &membership)?;
-            keepalives.follow(&shared.streams, shared.chunks.counters.chunks.load(Ordering::Relaxed), &membership);
+            if shared.lease.is_used_up(Instant::now(), defaults::DRAIN_TIMEOUT) {
+                keepalives.end(&shared.streams, &membership, Instant::now());
+            } else {
+                keepalives.follow(&shared.streams, shared.chunks.counters.chunks.load(Ordering::Relaxed), &membership);
+            }
         }
         Ok(None) => {}
         // The paths of a second ago still serve.

@@ -3,9 +3,13 @@
 //! Probes between the relays of all paths run at the same time, since each path has its own way out and in; those of one path run
 //! one after another, and the slowest hop counts; each hop's rate is told too. Whatever begins at this
 //! machine would share its network, so that runs one after another: first probes of one hop (from here to a relay in the other
-//! region, before pairs take from what that relay receives), at the end the intra-region probes, each for a quarter of the time.
-//! Data keeps flowing on other paths meanwhile.
+//! region, before pairs take from what that relay receives), at the end one intra-region probe, for a quarter of the time. It says
+//! what this machine sends inside its region, which is the same to any relay, so the fastest path's first relay takes it: no
+//! machine sends less inside its region than outside, and paths are ranked by what they carry between regions.
+//! Data keeps flowing on other paths meanwhile. How long all of it takes, the estimate knows too:
+//! `lambdas/core/estimate/pre_tests.py`.
 
+use std::cmp::Ordering;
 use std::sync::{Arc, Mutex};
 use std::thread::Builder;
 
@@ -18,6 +22,14 @@ use crate::relay::probe::send_filler;
 use crate::route::RouteError;
 use crate::secure::outlet::Outlet;
 use crate::thread::lock;
+
+/// A path whose hops between relays were measured.
+struct Measured<'a> {
+    probe: &'a Probe,
+    first: &'a Hop,
+    hops: Vec<f64>,
+    inter: Result<f64, String>,
+}
 
 /// Runs batches of probes, one after another.
 pub struct Pretests {
@@ -52,15 +64,33 @@ impl Pretests {
                 crate::thread::spawn("pretest", move || along(&streams, &hops, from, time))
             })
             .collect();
-        for ((probe, first), handle) in longer.iter().zip(handles) {
-            let (hops, ended) = match handle {
-                Ok(handle) => handle.join().unwrap_or_else(|_| (Vec::new(), Err("the probe panicked".to_owned()))),
-                Err(error) => (Vec::new(), Err(error.to_string())),
-            };
-            let inter = ended.map(|()| hops.iter().copied().fold(f64::INFINITY, f64::min));
-            let whole = inter.is_ok() && probe.measure_from == 0;
-            let intra = whole.then(|| to_relay(&self.streams, first, probe.seconds * INTRA_PROBE_SHARE));
-            self.note(probe, hops, inter, intra);
+        let measured: Vec<_> = longer
+            .iter()
+            .zip(handles)
+            .map(|(&(probe, first), handle)| {
+                let (hops, ended) = match handle {
+                    Ok(handle) => handle.join().unwrap_or_else(|_| (Vec::new(), Err("the probe panicked".to_owned()))),
+                    Err(error) => (Vec::new(), Err(error.to_string())),
+                };
+                let inter = ended.map(|()| hops.iter().copied().fold(f64::INFINITY, f64::min));
+                Measured { probe, first, hops, inter }
+            })
+            .collect();
+        let rate = |one: &Measured| one.inter.as_ref().ok().copied().filter(|_| one.probe.measure_from == 0);
+        let fastest = measured
+            .iter()
+            .filter(|one| rate(one).is_some())
+            .max_by(|one, other| rate(one).partial_cmp(&rate(other)).unwrap_or(Ordering::Equal));
+        let inner = fastest.map(|one| (one.first, one.probe.seconds * INTRA_PROBE_SHARE));
+        let (waiting, done): (Vec<_>, Vec<_>) =
+            measured.into_iter().partition(|one| rate(one).is_some() && inner.is_some_and(|(first, _)| first.address == one.first.address));
+        for one in done {
+            self.note(one.probe, one.hops, one.inter, None);
+        }
+        let Some((first, seconds)) = inner else { return };
+        let intra = to_relay(&self.streams, first, seconds);
+        for one in waiting {
+            self.note(one.probe, one.hops, one.inter, Some(intra.clone()));
         }
     }
 

@@ -12,7 +12,7 @@ use crate::documents::chunk::Chunk;
 
 /// Runs until the end closes `asked` or is told to stop.
 pub fn run(shared: &Shared, asked: &Receiver<Vec<u64>>) {
-    let mut digester = Digester::new(&*shared.source, &shared.chunks.skipped, &shared.helpers);
+    let mut digester = Digester::new(shared.reading.clone());
     while let Ok(chunks) = asked.recv() {
         for some in chunks.chunks(RECALL_CHUNKS) {
             while let Err(error) = recall(shared, &mut digester, some) {
@@ -26,7 +26,7 @@ pub fn run(shared: &Shared, asked: &Receiver<Vec<u64>>) {
 }
 
 /// Fails before anything is read of the source, or not at all.
-fn recall(shared: &Shared, digester: &mut Digester<'_>, chunks: &[u64]) -> Result<(), SendError> {
+fn recall(shared: &Shared, digester: &mut Digester, chunks: &[u64]) -> Result<(), SendError> {
     let mut items = all_of(shared.control.chunks(chunks)?, chunks)?;
     items.sort_unstable_by_key(|item| item.chunk);
     let runs: Result<Vec<_>, _> = feeder::adjacent(items.iter()).iter().map(|run| feeder::read(shared, run)).collect();
@@ -49,7 +49,7 @@ fn all_of(items: Vec<Chunk>, wanted: &[u64]) -> io::Result<Vec<Chunk>> {
 
 /// Files that are not what was listed any more are left out, by name; their neighbours count. The chunk's own digest is not looked at:
 /// of a chunk with files left out it cannot be had again, and where a file's bytes are others the two ends find it when they compare.
-fn settle(shared: &Shared, digester: &mut Digester<'_>, work: &Work) {
+fn settle(shared: &Shared, digester: &mut Digester, work: &Work) {
     let read = |bytes| {
         shared.chunks.counters.reread.fetch_add(bytes, Ordering::Relaxed);
     };

@@ -1,20 +1,23 @@
 //! Repairs, when all is delivered and files of the two ends differ all the same: which do, and the chunks that bring them again.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use super::work_queue::Work;
 use super::{SendError, Shared, chunk_writer, feeder};
 use crate::control::{ControlError, Side};
 use crate::defaults::{QUEUE_MANIFEST_BYTES, REPAIR_ROUNDS};
 use crate::digest::Digest;
+use crate::thread::lock;
 
 /// Repairs so far.
 #[derive(Default)]
 pub struct Repairs {
     rounds: AtomicU32,
     chunks: AtomicU64,
+    /// What the last round was to mend, and what the receiver said of it.
+    last: Mutex<Option<(BTreeSet<u64>, String)>>,
 }
 
 impl Repairs {
@@ -30,14 +33,21 @@ pub struct Repair {
     pub works: Vec<Work>,
 }
 
-/// Compares with the digests of `theirs` entries that the receiver has uploaded. None where the rounds are used up, or nothing can
-/// be found that differs.
-pub fn plan(shared: &Shared, theirs: u64) -> Result<Option<Repair>, SendError> {
+/// Compares with the digests of `theirs` entries that the receiver has uploaded; `said` is why it does not agree. None where the rounds are
+/// used up, nothing can be found that differs, or the last round has changed nothing: bytes that were sent again do not mend what is wrong.
+pub fn plan(shared: &Shared, theirs: u64, said: &str) -> Result<Option<Repair>, SendError> {
     if shared.repairs.rounds.fetch_add(1, Ordering::Relaxed) >= REPAIR_ROUNDS {
         return Ok(None);
     }
     let compared = || Ok(differing(shared.chunks.digests(), shared.digests().uploaded(Side::Receiver, theirs))?);
     let Some(entries) = shared.until_answered("digests", compared)? else { return Ok(None) };
+    let now = Some((entries, said.to_owned()));
+    if *lock(&shared.repairs.last) == now {
+        tracing::warn!(said, "what was sent again has changed nothing");
+        return Ok(None);
+    }
+    lock(&shared.repairs.last).clone_from(&now);
+    let entries = now.map(|(entries, _)| entries).unwrap_or_default();
     let works = if entries.is_empty() { Vec::new() } else { works_of(shared, &entries)? };
     if works.is_empty() {
         return Ok(None);

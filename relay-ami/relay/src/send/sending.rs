@@ -8,6 +8,7 @@ use super::sink::Caller;
 use super::unacknowledged::Unacknowledged;
 use super::work_queue::Work;
 use crate::documents::entry::Segment;
+use crate::had::LEAST_BYTES;
 
 /// One chunk on one lane.
 pub struct Sending<'a> {
@@ -38,6 +39,13 @@ impl Caller for Sending<'_> {
     /// Once: where it failed, what was there may have been the reason.
     fn offers(&self, segment: &Segment) -> bool {
         segment.basis && self.work.attempt == 1 && self.shared.offers.is_worth(segment.entry)
+    }
+
+    /// Once, as above. All of the file or nothing: so one with holes is sent.
+    fn copies(&self, segment: &Segment) -> bool {
+        let is_first = self.work.attempt == 1 && !self.work.again;
+        let has_holes = segment.attributes.as_ref().is_some_and(|attributes| attributes.sparse);
+        segment.same && !segment.is_part() && segment.length >= LEAST_BYTES && is_first && !has_holes
     }
 
     fn has(&self, segment: &Segment) -> Option<Vec<u8>> {

@@ -1,9 +1,11 @@
-//! What each chunk stood for when it went out, kept beside the command: a sender that is started again on the same machine does not
-//! read its source again for what has arrived.
+//! What a sender must know of what it has sent, kept beside the command for the one that is started again on the same machine: what
+//! each chunk stood for, so that the source is not read again for what has arrived; the state of a large file of which its parts were
+//! read, so that parts of two states do not make up one file; and what was left out.
 //!
-//! Records, appended: chunk and number of entries (8 bytes each, big-endian); for each entry its number, size and offset and its
-//! digest (56 bytes); the beginning (8) of the BLAKE3 of all that. A whole entry has `WHOLE` as its offset. The first record names the
-//! plan. Nothing is synced: what a power failure takes is read from the source again, and both ends compare all digests in the end.
+//! Records, appended: what it is about and the length of its content (8 bytes each, big-endian), the content, and the beginning (8) of
+//! the BLAKE3 of all that. Of a chunk the content is for each entry its number, size, offset, inode, change time and digest (72 bytes); a
+//! whole entry has `WHOLE` as its offset. Of an entry that was left out it is JSON. The first record names the plan. Nothing is synced: what a
+//! power failure takes is read from the source again, and both ends compare all digests in the end.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -13,20 +15,25 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use super::chunk_writer::Sent;
+use super::skipped::LeftOut;
+use super::states::Begun;
 use crate::digest::Digest;
 use crate::documents::text::PlanId;
+use crate::ends::Identity;
 use crate::thread::lock;
 
 /// Names the format of these records; a journal of another format is of no use.
-const FORMAT: &str = "cpt-relay 2026-11 journal of a sender";
+const FORMAT: &str = "cpt-relay 2026-12 journal of a sender";
 const HEAD_BYTES: usize = 16;
-const ENTRY_BYTES: usize = 56;
+const ENTRY_BYTES: usize = 72;
 const CHECK_BYTES: usize = 8;
 const WHOLE: u64 = u64::MAX;
 /// In place of a chunk: the record names the plan.
 const PLAN: u64 = u64::MAX;
-/// A chunk holds 2 000 entries; a record that claims more than this many is none.
-const MOST_ENTRIES: u64 = 1 << 20;
+/// In place of a chunk: the record is of an entry that was left out.
+const LEFT_OUT: u64 = u64::MAX - 1;
+/// A chunk holds 2 000 entries, 128 KB; a record that claims more than this is none.
+const MOST_BYTES: u64 = 16 << 20;
 
 /// The journal of one sender; without a file it keeps nothing.
 #[derive(Default)]
@@ -39,25 +46,39 @@ struct State {
     earlier: HashMap<u64, u64>,
 }
 
+/// What earlier senders have noted beside chunks.
+#[derive(Debug, Default)]
+pub struct Earlier {
+    /// The files that they have sent parts of, by entry.
+    pub begun: HashMap<u64, Begun>,
+    pub left_out: Vec<LeftOut>,
+}
+
+/// One record.
+enum Record {
+    Chunk(u64, Sent),
+    LeftOut(LeftOut),
+}
+
 impl SentJournal {
-    /// The journal in a file of [`open`], and in it what an earlier sender of the same plan has noted. One that cannot be used costs
+    /// The journal in a file of [`open`], and what an earlier sender of the same plan has noted in it. One that cannot be used costs
     /// time, and ends no transfer.
-    pub fn go_on(file: Option<File>, plan: &PlanId) -> Self {
+    pub fn go_on(file: Option<File>, plan: &PlanId) -> (Self, Earlier) {
         let opened = file.map(|file| go_on(file, plan)).transpose().unwrap_or_else(|error| {
             tracing::warn!(%error, "journal of what was sent");
             None
         });
-        let (file, earlier) = opened.unzip();
-        Self(Mutex::new(State { file, earlier: earlier.unwrap_or_default() }))
+        let (state, earlier) = opened.unwrap_or_default();
+        (Self(Mutex::new(state)), earlier)
     }
 
     /// Takes what an earlier sender has noted of a chunk.
     pub fn take(&self, chunk: u64) -> Option<Sent> {
         let mut state = lock(&self.0);
         let at = state.earlier.remove(&chunk)?;
-        let read = record(&mut At { file: state.file.as_ref()?, at });
-        match read {
-            Ok(found) => found.filter(|(of, ..)| *of == chunk).map(|(_, sent, _)| sent),
+        match record(&mut At { file: state.file.as_ref()?, at }) {
+            Ok(Some((Record::Chunk(of, sent), _))) if of == chunk => Some(sent),
+            Ok(_) => None,
             Err(error) => {
                 tracing::warn!(%error, "journal of what was sent");
                 None
@@ -65,10 +86,21 @@ impl SentJournal {
         }
     }
 
-    /// A chunk has gone out. A disk that does not take the note is asked no more.
+    /// A chunk has gone out.
     pub fn note(&self, chunk: u64, sent: &Sent) {
+        self.append(|| Ok(encode(chunk, &content(sent))));
+    }
+
+    /// An entry is left out. Noted before the chunk of which it is left out.
+    pub fn note_left_out(&self, left_out: &LeftOut) {
+        self.append(|| Ok(encode(LEFT_OUT, &serde_json::to_vec(left_out)?)));
+    }
+
+    /// A disk that does not take a note is asked no more.
+    fn append(&self, record: impl FnOnce() -> io::Result<Vec<u8>>) {
         let mut state = lock(&self.0);
-        if let Some(Err(error)) = state.file.as_mut().map(|file| file.write_all(&encode(chunk, sent))) {
+        let Some(file) = state.file.as_mut() else { return };
+        if let Err(error) = record().and_then(|bytes| file.write_all(&bytes)) {
             tracing::warn!(%error, "journal of what was sent; it ends here");
             *state = State::default();
         }
@@ -94,41 +126,49 @@ impl Read for At<'_> {
     }
 }
 
-fn go_on(mut file: File, plan: &PlanId) -> io::Result<(File, HashMap<u64, u64>)> {
-    let head = encode(PLAN, &Sent::Whole(vec![(0, plan_digest(plan))]));
-    let (known, length) = read(&file, &head)?;
+fn go_on(mut file: File, plan: &PlanId) -> io::Result<(State, Earlier)> {
+    let head = encode(PLAN, &plan_digest(plan));
+    let (chunks, earlier, length) = read(&file, &head)?;
     // What a process that died has left of a record would hide all that comes after it.
     file.set_len(length)?;
     if length == 0 {
         file.write_all(&head)?;
     }
-    Ok((file, known))
+    Ok((State { file: Some(file), earlier: chunks }, earlier))
 }
 
-/// Returns where each chunk's last record begins, up to the first that is none, and where they end; nothing where the first is of
-/// another plan.
-fn read(file: &File, head: &[u8]) -> io::Result<(HashMap<u64, u64>, u64)> {
-    let (mut reader, mut known) = (BufReader::with_capacity(1 << 20, file), HashMap::new());
+/// Returns where each chunk's last record begins, up to the first that is none, what else is known, and where the records end; nothing
+/// where the first is of another plan.
+fn read(file: &File, head: &[u8]) -> io::Result<(HashMap<u64, u64>, Earlier, u64)> {
+    let (mut reader, mut chunks, mut earlier) = (BufReader::with_capacity(1 << 20, file), HashMap::new(), Earlier::default());
     let mut first = vec![0; head.len()];
     if !fill(&mut reader, &mut first)? || first != head {
-        return Ok((known, 0));
+        return Ok((chunks, earlier, 0));
     }
     let mut length = head.len() as u64;
-    while let Some((chunk, _, bytes)) = record(&mut reader)? {
-        known.insert(chunk, length);
+    while let Some((record, bytes)) = record(&mut reader)? {
+        match record {
+            Record::Chunk(chunk, sent) => {
+                if let Sent::Part { entry, offset, state, digest, .. } = sent {
+                    earlier.begun.entry(entry).or_insert_with(|| Begun::of(state)).note(offset, digest, state);
+                }
+                chunks.insert(chunk, length);
+            }
+            Record::LeftOut(left_out) => earlier.left_out.push(left_out),
+        }
         length += bytes;
     }
-    Ok((known, length))
+    Ok((chunks, earlier, length))
 }
 
-fn record(reader: &mut impl Read) -> io::Result<Option<(u64, Sent, u64)>> {
+fn record(reader: &mut impl Read) -> io::Result<Option<(Record, u64)>> {
     let mut bytes = vec![0; HEAD_BYTES];
     if !fill(reader, &mut bytes)? {
         return Ok(None);
     }
-    let (chunk, entries) = (number(&bytes, 0), number(&bytes, 8));
-    let Some(entries) = usize::try_from(entries).ok().filter(|_| entries <= MOST_ENTRIES) else { return Ok(None) };
-    bytes.resize(HEAD_BYTES + entries * ENTRY_BYTES + CHECK_BYTES, 0);
+    let (about, length) = (number(&bytes, 0), number(&bytes, 8));
+    let Some(length) = usize::try_from(length).ok().filter(|_| length <= MOST_BYTES) else { return Ok(None) };
+    bytes.resize(HEAD_BYTES + length + CHECK_BYTES, 0);
     if !fill(reader, &mut bytes[HEAD_BYTES..])? {
         return Ok(None);
     }
@@ -136,7 +176,12 @@ fn record(reader: &mut impl Read) -> io::Result<Option<(u64, Sent, u64)>> {
     if blake3::hash(checked).as_bytes()[..CHECK_BYTES] != *check {
         return Ok(None);
     }
-    Ok(Some((chunk, decode(&checked[HEAD_BYTES..]), bytes.len() as u64)))
+    let content = &checked[HEAD_BYTES..];
+    let record = match about {
+        LEFT_OUT => Record::LeftOut(serde_json::from_slice(content)?),
+        chunk => Record::Chunk(chunk, sent(content)),
+    };
+    Ok(Some((record, bytes.len() as u64)))
 }
 
 /// `false` where the file ends before.
@@ -147,33 +192,39 @@ fn fill(reader: &mut impl Read, bytes: &mut [u8]) -> io::Result<bool> {
     }
 }
 
-fn encode(chunk: u64, sent: &Sent) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(HEAD_BYTES + ENTRY_BYTES + CHECK_BYTES);
-    let mut entry = |entry: u64, size: u64, offset: u64, digest: &Digest| {
-        for number in [entry, size, offset] {
-            bytes.extend_from_slice(&number.to_be_bytes());
-        }
-        bytes.extend_from_slice(digest);
-    };
-    match sent {
-        Sent::Part { entry: number, size, offset, digest } => entry(*number, *size, *offset, digest),
-        Sent::Whole(entries) => entries.iter().for_each(|(number, digest)| entry(*number, 0, WHOLE, digest)),
-    }
-    let count = (bytes.len() / ENTRY_BYTES) as u64;
-    bytes.splice(..0, [chunk, count].iter().flat_map(|number| number.to_be_bytes()));
+fn encode(about: u64, content: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(HEAD_BYTES + content.len() + CHECK_BYTES);
+    bytes.extend([about, content.len() as u64].iter().flat_map(|number| number.to_be_bytes()));
+    bytes.extend_from_slice(content);
     let check = blake3::hash(&bytes);
     bytes.extend_from_slice(&check.as_bytes()[..CHECK_BYTES]);
     bytes
 }
 
-fn decode(entries: &[u8]) -> Sent {
-    let mut whole = Vec::with_capacity(entries.len() / ENTRY_BYTES);
-    for bytes in entries.chunks_exact(ENTRY_BYTES) {
-        let (entry, size, offset) = (number(bytes, 0), number(bytes, 8), number(bytes, 16));
+fn content(sent: &Sent) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(ENTRY_BYTES);
+    let mut entry = |numbers: [u64; 5], digest: &Digest| {
+        bytes.extend(numbers.iter().flat_map(|number| number.to_be_bytes()));
+        bytes.extend_from_slice(digest);
+    };
+    match sent {
+        Sent::Part { entry: number, size, offset, state: Identity { inode, changed_ns }, digest } => {
+            entry([*number, *size, *offset, *inode, changed_ns.cast_unsigned()], digest);
+        }
+        Sent::Whole(entries) => entries.iter().for_each(|(number, digest)| entry([*number, 0, WHOLE, 0, 0], digest)),
+    }
+    bytes
+}
+
+fn sent(content: &[u8]) -> Sent {
+    let mut whole = Vec::with_capacity(content.len() / ENTRY_BYTES);
+    for bytes in content.chunks_exact(ENTRY_BYTES) {
+        let [entry, size, offset, inode, changed_ns] = [0, 8, 16, 24, 32].map(|at| number(bytes, at));
         let mut digest: Digest = [0; 32];
-        digest.copy_from_slice(&bytes[24..]);
+        digest.copy_from_slice(&bytes[40..]);
         if offset != WHOLE {
-            return Sent::Part { entry, size, offset, digest };
+            let state = Identity { inode, changed_ns: changed_ns.cast_signed() };
+            return Sent::Part { entry, size, offset, state, digest };
         }
         whole.push((entry, digest));
     }
@@ -191,6 +242,8 @@ fn plan_digest(plan: &PlanId) -> Digest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::documents::event::SkipReason;
+    use crate::send::builders::segment;
 
     fn plan(digit: &str) -> PlanId {
         PlanId::new(digit.repeat(32)).unwrap()
@@ -201,11 +254,15 @@ mod tests {
     }
 
     fn part(offset: u64) -> Sent {
-        Sent::Part { entry: 9, size: 100, offset, digest: [7; 32] }
+        Sent::Part { entry: 9, size: 100, offset, state: Identity { inode: 4, changed_ns: -7 }, digest: [7; 32] }
+    }
+
+    fn left_out(entry: u64) -> LeftOut {
+        LeftOut::of(&segment(entry, "f"), SkipReason::SourceChanged, "grew")
     }
 
     fn go_on_in(path: &Path, plan: &PlanId) -> SentJournal {
-        SentJournal::go_on(Some(open(path).unwrap()), plan)
+        SentJournal::go_on(Some(open(path).unwrap()), plan).0
     }
 
     /// Returns what a sender would know, as text.
@@ -235,6 +292,21 @@ mod tests {
     }
 
     #[test]
+    fn what_was_left_out_and_of_which_state_parts_are_is_known_to_the_next_sender_of_the_same_plan() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("send.sent");
+        let earlier = |digit: &str| SentJournal::go_on(Some(open(&path).unwrap()), &plan(digit)).1;
+        noted(&path);
+        go_on_in(&path, &plan("a")).note_left_out(&left_out(2));
+        let found = earlier("a");
+        let mut begun = Begun::of(Identity { inode: 4, changed_ns: -7 });
+        [0, 50].into_iter().for_each(|offset| begun.note(offset, [7; 32], Identity { inode: 4, changed_ns: -7 }));
+        assert_eq!((found.begun, found.left_out), (HashMap::from([(9, begun)]), vec![left_out(2)]));
+        let other = earlier("b");
+        assert!(other.begun.is_empty() && other.left_out.is_empty());
+    }
+
+    #[test]
     fn a_journal_counts_up_to_where_it_is_cut_off_or_spoiled_and_is_continued_from_there() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("send.sent");
@@ -260,7 +332,7 @@ mod tests {
     fn without_a_file_or_with_one_that_takes_nothing_no_sender_fails() {
         let folder = tempfile::tempdir().unwrap();
         for file in [None, Some(File::open(folder.path()).unwrap())] {
-            let journal = SentJournal::go_on(file, &plan("a"));
+            let (journal, _) = SentJournal::go_on(file, &plan("a"));
             journal.note(1, &whole(1));
             assert!(journal.take(1).is_none());
         }

@@ -16,6 +16,8 @@ pub trait Caller {
     fn goes_on(&self) -> bool;
     /// Whether a part may be there already, and asking is worth it.
     fn offers(&self, segment: &Segment) -> bool;
+    /// Whether the receiver has the bytes of a whole file, and is to take these.
+    fn copies(&self, segment: &Segment) -> bool;
     /// Waits for what the receiver says of the part that it was offered; none where nobody answers any more.
     fn has(&self, segment: &Segment) -> Option<Vec<u8>>;
 }
@@ -95,13 +97,19 @@ impl Caller for Reread<'_> {
         (self.0)(bytes);
     }
 
-    fn reread(&self, _bytes: u64) {}
+    fn reread(&self, bytes: u64) {
+        (self.0)(bytes);
+    }
 
     fn goes_on(&self) -> bool {
         true
     }
 
     fn offers(&self, _segment: &Segment) -> bool {
+        false
+    }
+
+    fn copies(&self, _segment: &Segment) -> bool {
         false
     }
 

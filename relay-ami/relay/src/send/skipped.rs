@@ -1,10 +1,12 @@
 //! Entries that are left out because of a problem of their own, while everything beside them is sent.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+use super::sent_journal::SentJournal;
 
 use crate::control::{Control, ControlError};
 use crate::defaults::{PART_LINES, SKIPPED_NAMED, SKIPPED_TEXT_BYTES};
@@ -22,10 +24,43 @@ pub struct Problem {
     pub message: String,
 }
 
+/// An entry that is left out, as senders note it for those that come after them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    entry: u64,
+    kind: Kind,
+    /// Of a file, as the listing has it.
+    bytes: u64,
+    /// It has further names.
+    linked: bool,
+    /// At the destination, percent-encoded; empty where memory for it is used up.
+    path: String,
+    reason: SkipReason,
+    message: String,
+}
+
+impl LeftOut {
+    /// `message` may begin with the source's path, which is told beside it.
+    pub fn of(segment: &Segment, reason: SkipReason, message: &str) -> Self {
+        let message = message.strip_prefix(segment.source.as_str()).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(message);
+        Self {
+            entry: segment.entry,
+            kind: segment.kind,
+            bytes: if segment.kind == Kind::File { segment.size } else { 0 },
+            linked: segment.attributes.as_ref().is_some_and(|attributes| attributes.linked),
+            path: segment.path.clone(),
+            reason,
+            message: message.chars().take(MESSAGE_CHARACTERS).collect(),
+        }
+    }
+}
+
 /// The entries that are left out. Their numbers are kept of all, paths and messages as far as memory is set aside for them.
 #[derive(Default)]
 pub struct Skipped {
     state: Mutex<State>,
+    /// Where it is noted for senders to come.
+    journal: Arc<SentJournal>,
     /// The number of entries in `state`: whoever reads the source asks at every buffer.
     count: AtomicU64,
 }
@@ -66,29 +101,52 @@ struct Line<'a> {
     message: Option<&'a str>,
 }
 
+impl State {
+    /// Returns what is to be noted of it, with as much text as there was room for.
+    fn take(&mut self, mut left_out: LeftOut) -> LeftOut {
+        let LeftOut { entry, kind, reason, .. } = left_out;
+        if self.entries.len() < SKIPPED_NAMED {
+            tracing::warn!(entry, path = left_out.path, reason = reason.as_str(), message = left_out.message, "left out");
+        }
+        if left_out.linked {
+            self.linked.insert(left_out.path.clone());
+        }
+        let size = left_out.path.len() + left_out.message.len();
+        let told = (!left_out.path.is_empty() && self.text_bytes + size <= SKIPPED_TEXT_BYTES)
+            .then(|| (left_out.path.clone(), left_out.message.clone()));
+        if told.is_some() {
+            self.text_bytes += size;
+        } else {
+            left_out.message.clear();
+            if !left_out.linked {
+                left_out.path.clear();
+            }
+        }
+        self.entries.insert(entry, Entry { kind, reason, told });
+        self.bytes += left_out.bytes;
+        left_out
+    }
+}
+
 impl Skipped {
+    /// With what earlier senders have left out.
+    pub fn going_on_from(left_out: Vec<LeftOut>, journal: Arc<SentJournal>) -> Self {
+        let mut state = State::default();
+        left_out.into_iter().for_each(|one| {
+            state.take(one);
+        });
+        let count = AtomicU64::new(state.entries.len() as u64);
+        Self { state: Mutex::new(state), journal, count }
+    }
+
     /// Leaves an entry out from now on; the problem that was noted first stays.
     pub fn note(&self, segment: &Segment, reason: SkipReason, message: &str) {
         let mut state = lock(&self.state);
         if state.entries.contains_key(&segment.entry) {
             return;
         }
-        // The path is told beside the message.
-        let message = message.strip_prefix(segment.source.as_str()).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(message);
-        let message: String = message.chars().take(MESSAGE_CHARACTERS).collect();
-        if state.entries.len() < SKIPPED_NAMED {
-            tracing::warn!(entry = segment.entry, path = segment.path, reason = reason.as_str(), message, "left out");
-        }
-        if segment.attributes.as_ref().is_some_and(|attributes| attributes.linked) {
-            state.linked.insert(segment.path.clone());
-        }
-        let size = segment.path.len() + message.len();
-        let told = (state.text_bytes + size <= SKIPPED_TEXT_BYTES).then(|| (segment.path.clone(), message));
-        if told.is_some() {
-            state.text_bytes += size;
-        }
-        state.entries.insert(segment.entry, Entry { kind: segment.kind, reason, told });
-        state.bytes += if segment.kind == Kind::File { segment.size } else { 0 };
+        let noted = state.take(LeftOut::of(segment, reason, message));
+        self.journal.note_left_out(&noted);
         self.count.store(state.entries.len() as u64, Ordering::SeqCst);
     }
 
@@ -149,7 +207,8 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::send::builders::segment;
+    use crate::send::builders::{plan, segment};
+    use crate::send::sent_journal;
 
     #[test]
     fn the_first_problem_of_an_entry_is_the_one_that_is_told_and_without_its_path() {
@@ -160,6 +219,24 @@ mod tests {
         assert_eq!(skipped.problem(3), Some(Problem { reason: SkipReason::SourceChanged, message: "size was 7".to_owned() }));
         assert_eq!(skipped.problem(4), None);
         assert_eq!(skipped.sum(), Sum { entries: 1, bytes: 7 });
+    }
+
+    #[test]
+    fn what_an_earlier_sender_has_left_out_stays_left_out_with_its_reason() {
+        let folder = tempfile::tempdir().unwrap();
+        let sender = || {
+            let file = sent_journal::open(&folder.path().join("send.sent")).unwrap();
+            let (journal, earlier) = SentJournal::go_on(Some(file), &plan().plan_id);
+            Skipped::going_on_from(earlier.left_out, Arc::new(journal))
+        };
+        let noted = sender();
+        noted.note(&segment(3, "a"), SkipReason::SourceChanged, "/s/a: size was 7");
+        noted.note(&segment(5, "b"), SkipReason::DestinationRefused, "no room for its name");
+        let known = sender();
+        assert_eq!((known.entries(), known.sum()), (noted.entries(), noted.sum()));
+        assert_eq!([3, 4, 5].map(|entry| known.problem(entry)), [3, 4, 5].map(|entry| noted.problem(entry)));
+        known.note(&segment(3, "a"), SkipReason::SourceUnreadable, "another");
+        assert_eq!(sender().entries(), noted.entries());
     }
 
     #[test]

@@ -57,14 +57,20 @@ impl Whole {
 }
 
 impl State {
+    /// Bytes of all manifest lines that are held: a chunk's are until it is settled, since it may have to be sent again.
+    pub const fn lines_in_memory(&self) -> usize {
+        self.manifest_bytes + self.under_way.manifest_bytes()
+    }
+
     /// The next chunk for a lane; while the destination takes nothing a probe, if one is due.
-    pub fn take(&mut self, now: Instant) -> Option<Work> {
-        let Some(mut held) = self.held.take() else { return self.pop() };
-        let work = if held.due().is_some_and(|due| due <= now) {
+    pub fn take(&mut self, now: Instant, affords: impl Fn(u64) -> bool) -> Option<Work> {
+        let Some(mut held) = self.held.take() else { return self.pop(affords) };
+        let is_due = held.due().is_some_and(|due| due <= now);
+        let work = if is_due && held.next_bytes().is_none_or(&affords) {
             let mut popped = false;
             let work = held.probe(|| {
                 popped = true;
-                self.pop()
+                self.pop(affords)
             });
             if let Some(work) = work.as_ref().filter(|_| !popped) {
                 self.manifest_bytes -= work.manifest.len();
@@ -96,7 +102,8 @@ impl State {
 
     /// Directories go last, in their order and one chunk at a time, since they come deepest first: what is made in a
     /// directory changes its time. One that failed holds up those that come after it until it is decided.
-    pub fn pop(&mut self) -> Option<Work> {
+    /// A chunk that nobody affords waits, and all others behind it.
+    pub fn pop(&mut self, affords: impl Fn(u64) -> bool) -> Option<Work> {
         let at = match self.ready.iter().position(|work| work.phase == 0) {
             Some(at) => at,
             None if self.whole.is_none_or(|whole| self.settled_data < whole.data_chunks) || self.directories_under_way => return None,
@@ -109,6 +116,9 @@ impl State {
                 at
             }
         };
+        if !affords(self.ready.get(at)?.bytes) {
+            return None;
+        }
         let work = self.ready.remove(at)?;
         self.manifest_bytes -= work.manifest.len();
         self.directories_under_way |= work.phase > 0;
@@ -133,6 +143,9 @@ impl State {
         let left = allowed - self.late_bytes as f64;
         let time_for = |bytes: u64| lane.time_for(bytes).filter(|_| bytes as f64 <= left);
         let Hedge { work, is_late } = self.under_way.hedge(lane.handle(), now, time_for)?;
+        if !lane.affords_copy(work.bytes) {
+            return None;
+        }
         self.hedged_bytes += work.bytes;
         self.late_bytes += if is_late { work.bytes } else { 0 };
         tracing::info!(chunk = work.chunk, is_late, "sent on another lane as well");

@@ -38,6 +38,10 @@ pub trait Taker {
     fn leaves(&self) -> bool;
     /// Returns whether it wants no more, near the end in view of the rest.
     fn is_full(&self, rest: Option<Rest>) -> bool;
+    /// Returns whether the budget bears so many bytes more, and sets money for them aside if so; else the next chunk waits for it.
+    fn affords(&self, bytes: u64) -> bool;
+    /// The same for a second copy, which nobody waits for.
+    fn affords_copy(&self, bytes: u64) -> bool;
     /// Returns how long it would take for so many bytes more; none where it is not known, or nothing may be sent twice without need: while
     /// what it took is not answered, for example.
     fn time_for(&self, bytes: u64) -> Option<Duration>;
@@ -91,7 +95,7 @@ impl WorkQueue {
     /// Adds work that was read ahead; waits while enough is there. `false` once the work queue is closed.
     pub fn feed(&self, work: Work) -> bool {
         let mut state = lock(&self.state);
-        while !state.closed && (state.ready.len() >= QUEUE_CHUNKS || state.manifest_bytes >= QUEUE_MANIFEST_BYTES) {
+        while !state.closed && (state.ready.len() >= QUEUE_CHUNKS || state.lines_in_memory() >= QUEUE_MANIFEST_BYTES) {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         state.manifest_bytes += work.manifest.len();
@@ -151,7 +155,7 @@ impl WorkQueue {
         }
         state.wake_delayed();
         let now = Instant::now();
-        let taken = if lane.is_full(state.rest()) { None } else { state.take(now) };
+        let taken = if lane.is_full(state.rest()) { None } else { state.take(now, |bytes| lane.affords(bytes)) };
         if let Some(work) = taken.or_else(|| if lane.is_full(None) { None } else { state.hedge(lane, now) }) {
             state.under_way.take(&work, lane.handle(), now);
             self.changed.notify_all();

@@ -19,7 +19,7 @@ fn lane() -> &'static Arc<Handle> {
 fn popped(work_queue: &WorkQueue) -> Option<u64> {
     let mut state = lock(&work_queue.state);
     state.wake_delayed();
-    let work = state.pop()?;
+    let work = state.pop(|_| true)?;
     state.under_way.take(&work, lane(), Instant::now());
     Some(work.chunk)
 }
@@ -164,6 +164,33 @@ fn the_lines_of_chunks_that_wait_for_a_decision_or_for_room_are_counted() {
     work_queue.feed_undecided(data(0));
     work_queue.feed_undecided(data(0));
     assert_eq!(bytes(), 10);
+}
+
+/// Attributes make a line of a file as long as tens of thousands of bytes, and a disk that does not answer lets hundreds of chunks wait.
+#[test]
+fn the_lines_of_chunks_that_wait_for_their_acknowledgement_are_counted_and_no_more_is_read_meanwhile() {
+    let work_queue = work_queue();
+    let large = |chunk| Work { phase: 0, manifest: vec![b'x'; QUEUE_MANIFEST_BYTES].into(), ..work(chunk) };
+    work_queue.feed(large(0));
+    let taken = take(&work_queue, &LANE).unwrap();
+    let bytes = || lock(&work_queue.state).lines_in_memory();
+    assert_eq!(bytes(), QUEUE_MANIFEST_BYTES, "a lane has it");
+    let is_fed = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            work_queue.feed(large(1));
+            is_fed.store(true, Ordering::SeqCst);
+        });
+        // Whether the other thread has come to feed by now or not: nothing is taken in before the acknowledgement.
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(!is_fed.load(Ordering::SeqCst) && popped(&work_queue).is_none());
+        work_queue.delivered(&taken);
+    });
+    assert!(is_fed.load(Ordering::SeqCst));
+    assert!(work_queue.failed(take(&work_queue, &LANE).unwrap(), lane()));
+    assert_eq!(bytes(), QUEUE_MANIFEST_BYTES, "it waits for a decision");
+    work_queue.decide(&[item(1, ChunkState::Failed, 1, None)]);
+    assert_eq!(bytes(), 0);
 }
 
 #[test]

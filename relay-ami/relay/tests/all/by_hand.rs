@@ -18,6 +18,14 @@ pub fn run(directory: &Path, arguments: &[&str]) -> Output {
     program(directory, arguments).output().unwrap()
 }
 
+/// As the scripts of SSM documents call it, which keep their own files from everybody.
+pub fn run_by_script(directory: &Path, arguments: &[&str]) -> Output {
+    let program = program(directory, arguments);
+    let mut script = Command::new("sh");
+    script.args(["-c", r#"umask 077; exec "$0" "$@""#]).arg(program.get_program()).args(program.get_args());
+    script.current_dir(directory).env_remove("CPT_RATE_LIMITS").stdin(Stdio::null()).output().unwrap()
+}
+
 fn start(directory: &Path, arguments: &[&str]) -> Child {
     program(directory, arguments).stderr(Stdio::null()).spawn().unwrap()
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use cpt_relay::control::ProbeResult;
+use cpt_relay::control::answer::Answer;
 use cpt_relay::documents::chunk::Chunk;
 use cpt_relay::documents::command::Command;
 use cpt_relay::documents::entry::{ListingEntry, Segment};
@@ -13,7 +14,7 @@ use cpt_relay::receive::look::EqualEntry;
 
 type Judge = fn(&[u8]) -> Result<(), String>;
 
-const JUDGES: [(&str, Judge); 10] = [
+const JUDGES: [(&str, Judge); 11] = [
     ("relay-command", |text| Command::parse(text).map(drop)),
     ("membership", |text| Membership::parse(text).map(drop)),
     ("transfer-plan", |text| TransferPlan::parse(text).map(drop)),
@@ -22,6 +23,7 @@ const JUDGES: [(&str, Judge); 10] = [
     ("chunk", |text| Chunk::parse(text).map(drop)),
     ("extra-entry", |text| Extra::parse(text).map(drop)),
     ("probe-result", |text| serde_json::from_slice::<ProbeResult>(text).map(drop).map_err(|error| error.to_string())),
+    ("command-answer", |text| serde_json::from_slice::<Answer>(text).map(drop).map_err(|error| error.to_string())),
     ("remaining-entry", |text| serde_json::from_slice::<Remaining>(text).map(drop).map_err(|error| error.to_string())),
     ("equal-entry", |text| serde_json::from_slice::<EqualEntry>(text).map(drop).map_err(|error| error.to_string())),
 ];

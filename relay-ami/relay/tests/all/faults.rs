@@ -25,7 +25,7 @@ fn one_large_file(root: &std::path::Path) {
 
 /// Passes streams on to `next`; in those that begin while `bends` it flips one bit of what the sender sends,
 /// 5 000 bytes on: behind the handshake, in the first chunk, so that a bent stream never gets an acknowledgement.
-fn bending_hop(next: SocketAddrV4, bends: &Arc<AtomicBool>) -> SocketAddrV4 {
+pub fn bending_hop(next: SocketAddrV4, bends: &Arc<AtomicBool>) -> SocketAddrV4 {
     let listener = TcpListener::bind(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).unwrap();
     let SocketAddr::V4(address) = listener.local_addr().unwrap() else { panic!("not IPv4") };
     let bends = Arc::clone(bends);

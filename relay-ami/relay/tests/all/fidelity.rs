@@ -10,7 +10,7 @@ use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan;
 use cpt_relay::compare::Listing;
 use cpt_relay::control::Control as _;
-use cpt_relay::documents::attributes::{Attributes, Owner};
+use cpt_relay::documents::attributes::{Attributes, Owner, Preserve};
 use cpt_relay::documents::command::Compare;
 use cpt_relay::documents::entry::{Kind, ListingEntry};
 use cpt_relay::documents::text::{PlanId, TransferId};
@@ -20,7 +20,7 @@ use cpt_relay::wire::frame::SegmentHeader;
 use cpt_relay::{receive, scan, send};
 use rustix::fs::{FileType, Mode, XattrFlags};
 
-use crate::harness::{EVERYTHING, Transfer, path};
+use crate::harness::{EVERYTHING, Transfer, noise, path};
 use crate::selection::Mounted;
 
 const CHUNK: u64 = 1 << 20;
@@ -174,6 +174,34 @@ fn a_second_run_sends_nothing_and_a_change_of_what_is_kept_sends_its_entry() {
     assert_eq!(compared(), ["a/deep/second", "a/first", "z/third"], "the names of a file that comes again come with it");
 }
 
+/// A directory of a team hands its group on; a change of group takes a program's capabilities away.
+#[test]
+fn a_program_that_gets_the_group_of_its_directory_keeps_its_capabilities() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("program");
+    fs::write(&program, b"x").unwrap();
+    let capability = [1, 0, 0, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    attribute(&program, "security.capability", &capability);
+    let preserve = Preserve { xattrs: true, ..Preserve::default() };
+    let from = PosixSource::new(vec![folder.path().join("")]).preserving(preserve);
+    let mut transfer = Transfer::of(CHUNK, Some(1), std::sync::Arc::new(from));
+    transfer.preserve = preserve;
+    let team = transfer.destination();
+    fs::create_dir(&team).unwrap();
+    std::os::unix::fs::chown(&team, None, Some(4242)).unwrap();
+    fs::set_permissions(&team, fs::Permissions::from_mode(0o2770)).unwrap();
+    move_all(&mut transfer);
+    let arrived = team.join("program");
+    assert_eq!(fs::metadata(&arrived).unwrap().gid(), 4242);
+    assert_eq!(fs::metadata(&team).unwrap().mode() & 0o2000, 0o2000);
+    let mut value = [0; 64];
+    let length = rustix::fs::getxattr(&arrived, "security.capability", &mut value[..]).unwrap();
+    assert_eq!(value[..length], capability);
+}
+
 #[test]
 fn a_path_of_the_request_that_is_a_pipe_is_a_problem_that_says_so() {
     let folder = tempfile::tempdir().unwrap();
@@ -323,5 +351,29 @@ fn owners_are_found_by_name_and_one_that_is_not_known_by_number() {
         let found = fs::metadata(folder.path().join("to").join(name)).unwrap();
         assert_eq!((found.uid(), found.gid(), found.mode() & 0o7777), (number, number, 0o4755), "{name}");
         assert_eq!(to.view().attributes(name.as_bytes(), &attributes).unwrap(), attributes, "it is as it was sent");
+    }
+}
+
+/// A copy whose times were not kept has every byte, and its names were files of their own.
+#[test]
+fn a_further_name_of_a_file_that_is_there_with_another_time_is_made() {
+    for by in [Compare::Digest, Compare::SizeTime] {
+        let mut transfer = Transfer::plan_all(CHUNK, |root| {
+            for (name, bytes) in [("empty", &b""[..]), ("small", b"bytes"), ("large", &noise(1, 9000))] {
+                fs::write(root.join(name), bytes).unwrap();
+                fs::hard_link(root.join(name), root.join(format!("{name} too"))).unwrap();
+            }
+        });
+        let (from, to) = (transfer.source(), transfer.destination());
+        fs::create_dir(&to).unwrap();
+        for name in ["empty", "small", "large", "large too"] {
+            fs::copy(from.join(name), to.join(name)).unwrap();
+        }
+        transfer.plan_compared(by, CHUNK);
+        assert_eq!(left_out(&mut transfer), [], "{by:?}");
+        for name in ["empty", "small", "large"] {
+            let [first, further] = [name.to_owned(), format!("{name} too")].map(|name| fs::metadata(to.join(name)).unwrap());
+            assert_eq!((first.ino(), first.nlink()), (further.ino(), 2), "{name} {by:?}");
+        }
     }
 }

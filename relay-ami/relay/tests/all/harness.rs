@@ -6,19 +6,19 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan;
 use cpt_relay::acceptor::Limits;
-use cpt_relay::compare::Listing;
+use cpt_relay::compare::{Listing, Rule};
 use cpt_relay::control::{Control, KeyRecord, Side};
 use cpt_relay::documents::attributes::{Owners, Preserve};
 use cpt_relay::documents::chunk::Chunk;
 use cpt_relay::documents::command::{Compare, Compress, Verify};
-use cpt_relay::documents::membership::{self, Hop, Membership, Probe};
+use cpt_relay::documents::membership::{self, BudgetLease, Hop, Membership, Probe};
 use cpt_relay::documents::plan::TransferPlan;
+use cpt_relay::documents::survey::Survey;
 use cpt_relay::documents::text::{Address, PathId, SchemaVersion1, TransferId};
 use cpt_relay::ends::posix::{PosixDestination, PosixSource};
 use cpt_relay::ends::{Destination, Source};
@@ -29,6 +29,11 @@ use cpt_relay::send::{Patience, sent_journal};
 use cpt_relay::stop::Stop;
 use cpt_relay::{net, peer, receive, relay, scan, send};
 use serde_json::Value;
+
+#[path = "running.rs"]
+mod running;
+
+pub use running::Running;
 
 /// Longest wait for anything: a hang shall fail, a slow machine shall not.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -54,29 +59,7 @@ pub struct Transfer {
     to: Option<Box<dyn Fn() -> Box<dyn Destination>>>,
     router: Option<Router>,
     limit_mbps: Option<u64>,
-}
-
-pub struct Running<T> {
-    pub stop: Stop,
-    pub address: SocketAddrV4,
-    thread: JoinHandle<T>,
-}
-
-impl<T> Running<T> {
-    pub fn is_finished(&self) -> bool {
-        self.thread.is_finished()
-    }
-
-    pub fn join(self) -> T {
-        wait_for("the end of a thread", || self.thread.is_finished().then_some(()));
-        self.thread.join().unwrap()
-    }
-
-    /// Of one that cannot go on: why.
-    pub fn failure(self) -> String {
-        wait_for("the end of a thread", || self.thread.is_finished().then_some(()));
-        *self.thread.join().err().expect("it went on").downcast::<String>().unwrap()
-    }
+    lease: Option<BudgetLease>,
 }
 
 /// All that a request can ask to be kept.
@@ -101,20 +84,14 @@ impl Transfer {
 
     /// Plans what `fill` makes in the source directory. `attempts`: the directory's retry policy, none to leave it to the test.
     pub fn plan(chunk_size: u64, attempts: Option<u32>, fill: impl FnOnce(&Path)) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let source = directory.path().join("source");
-        std::fs::create_dir(&source).unwrap();
-        fill(&source);
-        Self::planned(directory, chunk_size, attempts, &PosixSource::new(vec![source.join("")]))
+        let (directory, from) = filled(fill);
+        Self::planned(directory, chunk_size, attempts, &from)
     }
 
     /// Plans what `fill` makes, with all that can be kept.
     pub fn plan_all(chunk_size: u64, fill: impl FnOnce(&Path)) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let source = directory.path().join("source");
-        std::fs::create_dir(&source).unwrap();
-        fill(&source);
-        Self::all_of(directory, chunk_size, PosixSource::new(vec![source.join("")]))
+        let (directory, from) = filled(fill);
+        Self::all_of(directory, chunk_size, from)
     }
 
     /// Plans what a source has, with all that can be kept.
@@ -163,24 +140,34 @@ impl Transfer {
             from: None,
             to: None,
             limit_mbps: None,
+            lease: None,
             epoch: 1,
         }
     }
 
     /// Plans the same source once more, under the same name.
     pub fn plan_again(&mut self, chunk_size: u64) {
-        self.control.clear().unwrap();
-        let survey = scan::source(&PosixSource::new(vec![self.source().join("")]), &*self.control, "", scan::Options::default()).unwrap();
+        let (_, survey) = self.listed_again();
         self.plan = plan::make(&self.control, &self.id, &survey, chunk_size, 2).unwrap();
     }
 
-    /// Plans what a comparison leaves to be sent, by size and time.
-    pub fn plan_changed(&mut self, chunk_size: u64) {
+    fn listed_again(&self) -> (PosixSource, Survey) {
         self.control.clear().unwrap();
-        let survey = scan::source(&PosixSource::new(vec![self.source().join("")]), &*self.control, "", scan::Options::default()).unwrap();
+        let from = PosixSource::new(vec![self.source().join("")]).preserving(self.preserve);
+        let survey = scan::source(&from, &*self.control, "", scan::Options::default()).unwrap();
+        (from, survey)
+    }
+
+    /// Plans what a comparison leaves to be sent.
+    pub fn plan_compared(&mut self, rule: impl Into<Rule>, chunk_size: u64) {
+        let rule = rule.into();
+        let (from, survey) = self.listed_again();
         let listing = Listing { control: &*self.control, prefix: "", parts: 1 };
+        if rule.by == Compare::Digest {
+            listing.digests(&from).unwrap();
+        }
         let (changed, equal) = ("changed/1/", "equal/1/");
-        let found = listing.with_destination(&PosixDestination(self.destination()), Compare::SizeTime, changed, equal).unwrap();
+        let found = listing.with_destination(&PosixDestination(self.destination()), rule, changed, equal).unwrap();
         let comparison = Some((&found, changed, equal));
         self.plan = plan::make_of(&self.control, &self.id, &survey, comparison, chunk_size, 2).unwrap();
     }
@@ -280,10 +267,17 @@ impl Transfer {
     }
 
     pub fn members_with_probes(&self, paths: Vec<membership::Path>, probes: Vec<Probe>) {
-        let bandwidth_limit_mbps = self.limit_mbps;
-        self.control
-            .put_membership(&Membership { schema_version: SchemaVersion1, version: 0, paths, probes, bandwidth_limit_mbps })
-            .unwrap();
+        let (bandwidth_limit_mbps, budget_lease) = (self.limit_mbps, self.lease.clone());
+        let schema_version = SchemaVersion1;
+        self.control.put_membership(&Membership { schema_version, version: 0, paths, probes, bandwidth_limit_mbps, budget_lease }).unwrap();
+    }
+
+    /// From now on.
+    pub fn grant(&mut self, lease: BudgetLease) {
+        self.lease = Some(lease);
+        if let Some(Membership { paths, probes, .. }) = self.control.membership().unwrap() {
+            self.members_with_probes(paths, probes);
+        }
     }
 
     /// From now on.
@@ -335,6 +329,15 @@ impl Transfer {
     }
 }
 
+/// A directory with a source, which `fill` makes.
+fn filled(fill: impl FnOnce(&Path)) -> (tempfile::TempDir, PosixSource) {
+    let directory = tempfile::tempdir().unwrap();
+    let source = directory.path().join("source");
+    std::fs::create_dir(&source).unwrap();
+    fill(&source);
+    (directory, PosixSource::new(vec![source.join("")]))
+}
+
 fn kept_router(directory: &Path, id: &TransferId) -> Router {
     Router { transfer: id.clone(), key: kept_route_key(&directory.join("route.key")).unwrap() }
 }
@@ -363,7 +366,7 @@ pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 }
 
 /// What an entry is, by its path: mode, mtime, and content or target.
-fn list(root: &Path) -> BTreeMap<Vec<u8>, (u32, i128, Vec<u8>)> {
+pub fn list(root: &Path) -> BTreeMap<Vec<u8>, (u32, i128, Vec<u8>)> {
     let mut found = BTreeMap::new();
     let mut stack = vec![root.to_path_buf()];
     while let Some(directory) = stack.pop() {

@@ -49,6 +49,18 @@ fn a_keepalive_puts_the_power_off_off_and_no_other_stream_does() {
 }
 
 #[test]
+fn a_relay_that_the_budget_does_not_bear_any_more_is_powered_off_at_once() {
+    let transfer = Transfer::plan(64 << 10, None, |_| {});
+    let ((near, near_calls), (far, far_calls)) = (relay(&transfer, "near"), relay(&transfer, "far"));
+    let hops = path("pair-0", &[near.address, far.address], far.address).hops;
+    transfer.router().power_off(&hops).unwrap();
+    assert_eq!((calls(&near_calls), calls(&far_calls)), (vec![], vec!["-P +0".to_owned()]));
+    transfer.router().power_off(&hops[..1]).unwrap();
+    assert_eq!(calls(&near_calls), ["-P +0"]);
+    end([near, far]);
+}
+
+#[test]
 fn a_power_off_that_cannot_be_put_off_is_told_to_the_sender() {
     let transfer = Transfer::plan(64 << 10, None, |_| {});
     for power_off in [vec!["false".into()], vec!["/nowhere/shutdown".into()], vec![]] {

@@ -3,6 +3,8 @@
 use std::collections::{BTreeSet, HashSet};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 use cpt_laboratory::directory::Directory;
 use cpt_relay::control::{Control as _, ControlError};
@@ -12,8 +14,10 @@ use cpt_relay::documents::text::{HexDigest, PlanId, TransferId};
 use cpt_relay::ends::posix::PosixDestination;
 use cpt_relay::ends::{Capabilities, Destination as _, Identity, OpenDestination, Placed};
 use cpt_relay::entry_table::EntryTable;
-use cpt_relay::receive::look::{EqualEntry, Found, Look};
+use cpt_relay::receive::look::{EqualEntry, Found, Look, Reading};
 use cpt_relay::under_way::UnderWay;
+
+const EQUAL: &str = "equal/1/part-00000.ndjson";
 
 /// A destination with what was planned of it in its place, `kept` found equal, and the listing of both.
 struct Site {
@@ -59,8 +63,8 @@ impl Site {
         control.write_object("changed/1/part-00000.ndjson", planned.into_bytes()).unwrap();
         let identity = |name: &str| identity(&root.join(name));
         let Identity { inode, changed_ns } = identity("kept");
-        let equal = serde_json::to_vec(&EqualEntry { entry: 2, inode, changed_ns }).unwrap();
-        control.write_object("equal/1/part-00000.ndjson", equal).unwrap();
+        let equal = serde_json::to_vec(&EqualEntry { entry: 2, inode, changed_ns, digest: None, left_alone: false }).unwrap();
+        control.write_object(EQUAL, equal).unwrap();
         let placed = |name: &str| Placed { digest: *blake3::hash(name.as_bytes()).as_bytes(), identity: Some(identity(name)) };
         let directory = Placed { digest: *blake3::hash(b"").as_bytes(), identity: None };
         let listing = PlanListing {
@@ -72,6 +76,24 @@ impl Site {
         };
         let placed = [(0, directory), (1, placed("d/planned")), (2, placed("planned"))].into_iter().collect();
         Self { folder, control, destination, capabilities, listing, placed }
+    }
+
+    /// What was found equal was found so by its content.
+    fn by_content(self) -> Self {
+        let Identity { inode, changed_ns } = identity(&self.root().join("kept"));
+        let digest = Some(HexDigest::new(blake3::hash(b"kept").to_hex().to_string()).unwrap());
+        let equal = serde_json::to_vec(&EqualEntry { entry: 2, inode, changed_ns, digest, left_alone: false }).unwrap();
+        self.control.write_object(EQUAL, equal).unwrap();
+        self
+    }
+
+    /// Puts another file into the place of what was found equal, under the time of that and `later`.
+    fn replace_kept(&self, content: &str, later: Duration) {
+        let [kept, other] = ["kept", "other"].map(|name| self.root().join(name));
+        let time = kept.metadata().unwrap().modified().unwrap() + later;
+        std::fs::write(&other, content).unwrap();
+        std::fs::File::options().write(true).open(&other).unwrap().set_modified(time).unwrap();
+        std::fs::rename(other, kept).unwrap();
     }
 
     fn root(&self) -> std::path::PathBuf {
@@ -91,7 +113,7 @@ impl Site {
             placed,
             skipped: &HashSet::new(),
             sent: &sent,
-            disk: &UnderWay::default(),
+            reading: Reading { disk: &UnderWay::default(), reread: &AtomicU64::default() },
         }
         .run()
     }
@@ -105,14 +127,36 @@ fn what_is_as_it_was_placed_or_found_equal_is_there() {
 
 #[test]
 fn what_was_found_equal_and_replaced_since_is_named() {
-    let site = Site::new();
-    let time = site.root().join("kept").metadata().unwrap().modified().unwrap();
-    std::fs::write(site.root().join("other"), "KEPT").unwrap();
-    std::fs::File::options().write(true).open(site.root().join("other")).unwrap().set_modified(time).unwrap();
-    std::fs::rename(site.root().join("other"), site.root().join("kept")).unwrap();
-    let found = site.look().unwrap();
-    assert_eq!((found.lacking.len(), found.lost), (0, 1), "{found:?}");
-    assert!(found.named[0].starts_with("kept: was replaced"), "{found:?}");
+    let second = Duration::from_secs(1);
+    for (by_content, content, later, why) in [
+        (false, "kept", second, "has another size or modification time"),
+        (false, "longer", Duration::ZERO, "has another size or modification time"),
+        (true, "KEPT", Duration::ZERO, "has other bytes than those that were found equal"),
+        (true, "longer", Duration::ZERO, "has another size or modification time"),
+    ] {
+        let site = if by_content { Site::new().by_content() } else { Site::new() };
+        site.replace_kept(content, later);
+        let found = site.look().unwrap();
+        assert_eq!((found.lacking.len(), found.lost), (0, 1), "{found:?}");
+        assert_eq!(found.named, [format!("kept: {why}")]);
+    }
+}
+
+/// By the rule of its comparison: a name that is made or removed elsewhere moves a change time, a copy has another inode.
+#[test]
+fn what_was_found_equal_and_still_is_counts_whatever_its_identity() {
+    for by_content in [false, true] {
+        let site = || if by_content { Site::new().by_content() } else { Site::new() };
+        let linked = site();
+        std::fs::hard_link(linked.root().join("kept"), linked.folder.path().join("snapshot")).unwrap();
+        let copied = site();
+        // Of what is compared by content the time may be any.
+        copied.replace_kept("kept", if by_content { Duration::from_secs(9) } else { Duration::ZERO });
+        for site in [linked, copied] {
+            let found = site.look().unwrap();
+            assert_eq!((found.lacking.len(), found.lost, found.renewed.len()), (0, 0, 0), "{found:?}");
+        }
+    }
 }
 
 #[test]

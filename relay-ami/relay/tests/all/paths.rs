@@ -113,6 +113,34 @@ fn a_pre_test_writes_both_rates_for_its_generation_while_data_flows() {
 }
 
 #[test]
+fn one_probe_within_the_region_is_enough_and_goes_to_a_path_that_answered() {
+    let mut transfer = Transfer::plan(CHUNK, None, two_megabytes);
+    let relays: Vec<_> = (0..6).map(|_| transfer.relay()).collect();
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string().parse().unwrap();
+    let names = ["pair-1", "pair-2", "pair-3"];
+    let mut probes: Vec<_> = names
+        .iter()
+        .zip(relays.chunks(2))
+        .map(|(name, two)| Probe { path: path(name, &[two[0].address, two[1].address], nobody), seconds: 0.2, measure_from: 0 })
+        .collect();
+    probes.push(Probe { path: path("broken", &[relays[0].address, nobody], nobody), seconds: 0.2, measure_from: 0 });
+    transfer.members_with_probes(vec![], probes);
+    let sender = transfer.send(None);
+    let results: Vec<_> = names.map(|name| wait_for("probe result", || transfer.record(&format!("probe-{name}")))).into();
+    assert!(results.iter().all(|result| result["interRegionMBps"].as_f64().unwrap() > 1.0 && result.get("error").is_none()), "{results:?}");
+    let inside: Vec<_> = results.iter().filter_map(|result| result.get("intraRegionMBps")).collect();
+    assert!(matches!(inside.as_slice(), [rate] if rate.as_f64().unwrap() > 1.0), "{results:?}");
+    let broken = wait_for("the last result", || transfer.record("probe-broken"));
+    assert!(broken["error"].as_str().unwrap().contains("cannot reach"), "{broken}");
+    sender.stop.request();
+    sender.join();
+    for relay in relays {
+        relay.stop.request();
+        relay.join();
+    }
+}
+
+#[test]
 fn a_probe_of_one_hop_measures_from_here_to_that_relay_and_needs_no_receiver() {
     let mut transfer = Transfer::plan(CHUNK, None, two_megabytes);
     let (near, far) = (transfer.relay(), transfer.relay());

@@ -119,6 +119,21 @@ fn what_is_excluded_stays_out_whatever_includes_it() {
     assert_eq!(paths, ["a.c", "keep", "keep/b.c"]);
 }
 
+/// A link to a directory, too: what it leads to is not looked at either way.
+#[test]
+fn links_are_left_out_and_named_where_they_are_not_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("source");
+    fill(&source);
+    for (target, name) in [("a.c", "file"), ("keep", "directory"), ("absent", "keep/nowhere")] {
+        std::os::unix::fs::symlink(target, source.join(name)).unwrap();
+    }
+    let (survey, paths, left_out) = listed(folder.path(), json!({"skipLinks": true}));
+    assert_eq!(left_out, pairs(&[("directory", "link"), ("file", "link"), ("keep/nowhere", "link")]));
+    assert_eq!((&survey["symlinks"], &survey["unselected"], paths.len()), (&0.into(), &json!({"link": 3}), 12));
+    assert_eq!(listed(folder.path(), json!({})).0["symlinks"], 3);
+}
+
 #[test]
 fn sizes_and_times_bound_files_from_and_until() {
     let (_, paths, left_out) = selected(json!({"minSizeBytes": 20, "maxSizeBytes": 60}));
@@ -161,6 +176,29 @@ fn a_list_of_paths_brings_what_it_names_with_all_below_it() {
     assert_eq!(listed(folder.path(), json!({"pathsFrom": list})).0["problemCount"], 1);
 }
 
+/// `find` begins with the directory that it was given, which lands only by what it holds.
+#[test]
+fn a_list_that_find_writes_means_all_that_it_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("source");
+    fill(&source);
+    let everything = listed(folder.path(), json!({})).1;
+    assert_eq!(everything.len(), 12);
+    let list = folder.path().join("list");
+    let here = format!("{}/", source.display());
+    for (directory, options) in [(".", &["-print0"][..]), (&here, &["-print0"]), (".", &[]), (&here, &["-maxdepth", "0"])] {
+        let found = Command::new("find").arg(directory).args(options).current_dir(&source).output().unwrap();
+        assert!(found.stdout.starts_with(directory.as_bytes()));
+        fs::write(&list, found.stdout).unwrap();
+        let (survey, paths, _) = listed(folder.path(), json!({"pathsFrom": list}));
+        assert_eq!((&survey["problemCount"], &paths), (&0.into(), &everything), "find {directory} {options:?}");
+    }
+    for all in ["/\n", ".\0", "./\0a.c\0"] {
+        fs::write(&list, all).unwrap();
+        assert_eq!(listed(folder.path(), json!({"pathsFrom": list})).1, everything, "{all:?}");
+    }
+}
+
 /// Needs root, who may mount.
 #[test]
 fn with_one_file_system_a_mount_arrives_as_an_empty_directory() {
@@ -194,12 +232,17 @@ impl Mounted {
 
     /// A new file system in a file of so many bytes; none where this machine has not what makes it, or no loop devices.
     pub fn image(kind: &str, image: &Path, bytes: u64, at: PathBuf) -> Option<Self> {
+        Self::made(kind, &["-q"], image, bytes, at)
+    }
+
+    /// The same, made with these options.
+    pub fn made(kind: &str, options: &[&str], image: &Path, bytes: u64, at: PathBuf) -> Option<Self> {
         let make = Path::new("/usr/sbin").join(format!("mkfs.{kind}"));
         if !make.exists() {
             return None;
         }
         fs::File::create(image).unwrap().set_len(bytes).unwrap();
-        assert!(Command::new(make).arg("-q").arg(image).status().unwrap().success());
+        assert!(Command::new(make).args(options).arg(image).status().unwrap().success());
         let mounted = Command::new("mount").args(["-o", "loop"]).arg(image).arg(&at).status().unwrap();
         mounted.success().then_some(Self(at))
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::by_hand::{last_line, run};
+use crate::by_hand::{last_line, run, run_by_script};
 
 const NOBODY: u32 = 65_534;
 const SOMEBODY: u32 = 4_242;
@@ -149,4 +149,49 @@ fn a_destination_is_made_by_its_owner_and_printed_as_a_word_of_systemd() {
     assert_eq!(String::from_utf8(made.stdout).unwrap(), format!("\"{path}\"\n"), "{}", String::from_utf8_lossy(&made.stderr));
     let found = fs::metadata(format!("{home}/with \"quotes\" and space/deep")).unwrap();
     assert_eq!((found.uid(), found.gid(), found.is_dir()), (owner, if is_root() { owner } else { found.gid() }, true));
+}
+
+/// A destination below `above`, made for the receiver by its script: the modes of the two directories that did not exist, and the group
+/// and default access control list of the last one.
+fn made_below(here: &Path, above: &str) -> ([u32; 2], u32, Option<Vec<u8>>) {
+    let control = CONTROL;
+    let command = format!(
+        r#"{{"schemaVersion":1,"role":"receive","transferId":"t","control":{control},"epoch":1,"listen":["127.0.0.1:1"],"destination":"{above}/new/deep","plan":"p"}}"#
+    );
+    fs::write(here.join("command.json"), command).unwrap();
+    let made = run_by_script(here, &["make-destination", "--command", "command.json"]);
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let deep = format!("{above}/new/deep");
+    let mode = |path: &str| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    let mut acl = vec![0; 256];
+    let size = rustix::fs::getxattr(&deep, DEFAULT_ACL, &mut acl).ok();
+    ([mode(&format!("{above}/new")), mode(&deep)], fs::metadata(&deep).unwrap().gid(), size.map(|size| acl[..size].to_vec()))
+}
+
+const DEFAULT_ACL: &str = "system.posix_acl_default";
+
+/// `user::rwx,user:1234:rwx,group::r-x,mask::rwx,other::---`, as the kernel writes it: tag, permissions, user.
+fn default_acl() -> Vec<u8> {
+    let entries: [(u16, u16, u32); 5] = [(1, 7, u32::MAX), (2, 7, 1234), (4, 5, u32::MAX), (16, 7, u32::MAX), (32, 0, u32::MAX)];
+    let bytes = entries.iter().flat_map(|(tag, mode, id)| [&tag.to_le_bytes()[..], &mode.to_le_bytes(), &id.to_le_bytes()].concat());
+    2_u32.to_le_bytes().into_iter().chain(bytes).collect()
+}
+
+#[test]
+fn directories_of_a_destination_are_open_to_others_as_the_directory_above_them_says() {
+    let directory = tempfile::tempdir().unwrap();
+    let owner = if is_root() { SOMEBODY } else { rustix::process::geteuid().as_raw() };
+    let home = home(directory.path(), owner);
+    let (modes, _, acl) = made_below(directory.path(), &home);
+    assert_eq!((modes, acl), ([0o755; 2], None));
+    fs::remove_dir_all(format!("{home}/new")).unwrap();
+    let group = fs::metadata(&home).unwrap().gid();
+    fs::set_permissions(&home, PermissionsExt::from_mode(0o2775)).unwrap();
+    let (modes, its_group, _) = made_below(directory.path(), &home);
+    assert_eq!((modes, its_group), ([0o2755; 2], group), "the group is handed on");
+    fs::remove_dir_all(format!("{home}/new")).unwrap();
+    fs::set_permissions(&home, PermissionsExt::from_mode(0o755)).unwrap();
+    rustix::fs::setxattr(&home, DEFAULT_ACL, &default_acl(), rustix::fs::XattrFlags::empty()).unwrap();
+    let (modes, _, acl) = made_below(directory.path(), &home);
+    assert_eq!((modes, acl), ([0o770; 2], Some(default_acl())), "where the directory above has a list of its own, no umask counts");
 }

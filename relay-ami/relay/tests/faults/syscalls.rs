@@ -28,8 +28,8 @@ pub fn run(run: &Run<'_>) {
         checkpoint_after_sync();
         each_file_is_synced();
         std::thread::scope(|scope| {
-            // The first fchmod of the main thread is that of the directory of partial files.
-            for (call, when) in [("fchmod", "2"), ("syncfs", "2")] {
+            // The first two of the main thread find out whether modes are kept.
+            for (call, when) in [("fchmod", "3"), ("syncfs", "2")] {
                 scope.spawn(move || hung_file_system(call, when));
             }
         });

@@ -16,17 +16,22 @@ use cpt_relay::acceptor::Limits;
 use cpt_relay::control::{Control, KeyRecord, Side};
 use cpt_relay::documents::attributes::Preserve;
 use cpt_relay::documents::command::{Compress, Verify};
+use cpt_relay::documents::event::Progress;
 use cpt_relay::documents::percent;
 use cpt_relay::documents::plan::TransferPlan;
-use cpt_relay::ends::posix::{PosixDestination, PosixSource};
+use cpt_relay::ends::Source;
+use cpt_relay::ends::posix::PosixSource;
 use cpt_relay::rate::RateRules;
 use cpt_relay::route::Router;
 use cpt_relay::secure::keys::{Identity, kept_route_key, route_public};
+use cpt_relay::send::sent_journal;
 use cpt_relay::stop::Stop;
 use cpt_relay::{net, peer, receive, send};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::moments::Counted;
+use crate::place::Place;
+use crate::watched::{Change, Watched};
 
 /// How an end ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,15 +136,13 @@ pub struct Home {
     pub attempts: u32,
     /// What is kept of trees beyond the default.
     pub preserve: Preserve,
+    /// Where all of it arrives.
+    pub place: Place,
 }
 
 impl Home {
     pub fn control(&self) -> PathBuf {
         self.path.join("control")
-    }
-
-    pub fn destination(&self) -> PathBuf {
-        self.path.join("destination")
     }
 
     pub fn directory(&self) -> Directory {
@@ -156,7 +159,8 @@ impl Home {
         let _ = std::fs::remove_file(&ready);
         let verify = if verify == Verify::Readback { "readback" } else { "digest" };
         let preserve = serde_json::to_string(&self.preserve).unwrap();
-        let listen = ["--listen", "127.0.0.1:0", "--ready", "receiver.ready", "--verify", verify, "--preserve", &preserve, "destination"];
+        let destination = self.place.directory().and_then(|path| path.to_str()).expect("a process writes into a directory");
+        let listen = ["--listen", "127.0.0.1:0", "--ready", "receiver.ready", "--verify", verify, "--preserve", &preserve, destination];
         let mut running = Running::process(&self.path, "receiver", &[&["receive", "--control-dir", "control"][..], &listen].concat());
         let address = crate::wait_for("receiver", || match running.ended() {
             Some(ended) => Some(Err(ended)),
@@ -184,8 +188,8 @@ impl Home {
         let config = receive::Config {
             transfer: plan.transfer_id.clone(),
             epoch,
-            before: None,
-            destination: Box::new(PosixDestination(self.destination())),
+            before: self.last_report(Side::Receiver),
+            destination: self.place.destination(),
             plan: plan.clone(),
             plan_key: plan::PLAN_KEY.to_owned(),
             prefix: String::new(),
@@ -216,12 +220,31 @@ impl Home {
         sources.iter().map(|source| OsString::from_vec(percent::decode(source).unwrap()).into()).collect()
     }
 
+    fn source(&self, living: Option<(PathBuf, Change)>) -> Arc<dyn Source> {
+        let source = PosixSource::new(self.sources());
+        match living {
+            Some((root, change)) => Arc::new(Watched::new(source, root, change)),
+            None => Arc::new(source),
+        }
+    }
+
+    /// Of all senders, beside their key.
+    pub fn sent_journal(&self) -> File {
+        sent_journal::open(&self.path.join("route.sent")).unwrap()
+    }
+
     pub fn sender_process(&self) -> Running {
         let attempts = self.attempts.to_string();
         Running::process(&self.path, "sender", &["send", "--control-dir", "control", "--attempts", &attempts, "--route-key", "route.key"])
     }
 
-    pub fn sender_thread(&self, plan: &TransferPlan) -> Running {
+    /// As a process does, a thread counts on from what the one before it has said.
+    pub fn last_report(&self, side: Side) -> Option<Progress> {
+        self.directory().progress(side).ok().flatten()
+    }
+
+    /// With what somebody does to the source at `root` meanwhile.
+    pub fn sender_thread(&self, plan: &TransferPlan, living: Option<(PathBuf, Change)>) -> Running {
         let stop = Stop::new().unwrap();
         let (identity, epoch) = (Identity::generate().unwrap(), self.next_epoch(Side::Sender));
         let router = Router { transfer: plan.transfer_id.clone(), key: kept_route_key(&self.path.join("route.key")).unwrap() };
@@ -230,13 +253,13 @@ impl Home {
         self.directory().publish_key(Side::Sender, &key).unwrap();
         let config = send::Config {
             epoch,
-            before: None,
-            journal: None,
+            before: self.last_report(Side::Sender),
+            journal: Some(self.sent_journal()),
             overflow: None,
             plan: plan.clone(),
             plan_key: plan::PLAN_KEY.to_owned(),
             prefix: String::new(),
-            source: Arc::new(PosixSource::new(self.sources())),
+            source: self.source(living),
             router,
             identity,
             rules: RateRules::default(),

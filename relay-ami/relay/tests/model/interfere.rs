@@ -4,11 +4,19 @@ use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::{PermissionsExt as _, chown, lchown, symlink};
 use std::path::{Path, PathBuf};
 
+use cpt_relay::documents::percent;
+
 use crate::random::Random;
-use crate::trees::{Kind, PARTIAL, Seen, Tree, list, noise, set_time};
+use crate::seen::{Kind, PARTIAL, SECOND, Seen, Tree, list};
+use crate::trees::{noise, pipe, set_time};
+
+/// The time of what somebody has touched.
+pub const TOUCHED: i64 = 1_650_000_000 * SECOND;
+/// More than one chunk of any plan.
+const LARGE: u64 = 40_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
@@ -35,6 +43,10 @@ pub enum Op {
         which: Which,
         same_content: bool,
     },
+    /// By another file of another size, under its name at once.
+    ReplaceByOther(Which),
+    /// As `Rewrite`, of a file that comes in parts, the time put back.
+    RewriteLarge(Which),
     /// Another name for the file, of which no plan tells.
     HardLink(Which),
     /// The second becomes another name of the first.
@@ -42,13 +54,20 @@ pub enum Op {
     Swap(Which, Which),
     Chmod(Which),
     Touch(Which),
+    /// Another extended attribute.
+    Attribute(Which),
+    /// Another owner, where the model runs as root.
+    Chown(Which),
     /// Another target and the old time.
     Relink(Which),
     FileToDirectory(Which),
+    FileToPipe(Which),
     DirectoryToFile(Which),
     /// A directory moves away, and a link to it takes its place.
     DirectoryToLink(Which),
     Add(Which),
+    /// `cp -al` of all files to a place beside, as backups are made: it moves their change times and nothing else.
+    Snapshot,
     /// `rm -rf *`, which leaves what begins with a dot.
     WipeVisible,
     Wipe,
@@ -75,7 +94,7 @@ impl Op {
     pub fn draw(random: &mut Random) -> Self {
         let (which, other) = (random.below(1 << 16), random.below(1 << 16));
         let (yes, spoil) = (random.one_in(2), random.pick(&[Spoil::Remove, Spoil::Truncate, Spoil::HardLink, Spoil::Replace]));
-        match random.below(32) {
+        match random.below(36) {
             0..4 => Self::Remove(which),
             4..6 => Self::RemoveDirectory(which),
             6..8 => Self::Truncate(which),
@@ -95,8 +114,64 @@ impl Op {
             25..28 => Self::WipeVisible,
             28 => Self::Wipe,
             29 | 30 => Self::Partial(which, spoil),
-            _ => Self::PartialDirectory,
+            31 => Self::PartialDirectory,
+            32 => Self::ReplaceByOther(which),
+            33 => Self::Attribute(which),
+            34 => Self::Chown(which),
+            35 if yes => Self::Snapshot,
+            _ => Self::FileToPipe(which),
         }
+    }
+
+    /// What programs do to files that they use: none of these takes everything away.
+    pub fn draw_living(random: &mut Random) -> Self {
+        let which = random.below(1 << 16);
+        match random.below(26) {
+            0..3 => Self::Remove(which),
+            3 => Self::RemoveDirectory(which),
+            4 | 5 => Self::Add(which),
+            6 | 7 => Self::Append(which),
+            8 => Self::Truncate(which),
+            9..12 => Self::Rewrite { which, time_kept: !random.one_in(4) },
+            12..16 => Self::RewriteLarge(which),
+            16 => Self::Replace { which, same_content: random.one_in(2) },
+            17 | 18 => Self::ReplaceByOther(which),
+            19 => Self::FileToDirectory(which),
+            20 => Self::FileToPipe(which),
+            21 => Self::Relink(which),
+            22 => Self::HardLink(which),
+            23 | 24 => Self::Snapshot,
+            _ => Self::Touch(which),
+        }
+    }
+
+    /// The path of what it is done to; none where there is no such entry, or it is done to the whole.
+    pub fn picked(self, tree: &Tree) -> Option<&[u8]> {
+        let (kind, which) = match self {
+            Self::Remove(which) if which % 4 == 0 => (Kind::Link, which),
+            Self::Relink(which) => (Kind::Link, which),
+            Self::RemoveDirectory(which) | Self::DirectoryToFile(which) | Self::DirectoryToLink(which) | Self::Add(which) => {
+                (Kind::Directory, which)
+            }
+            Self::Remove(which)
+            | Self::Truncate(which)
+            | Self::Append(which)
+            | Self::Rewrite { which, .. }
+            | Self::Replace { which, .. }
+            | Self::ReplaceByOther(which)
+            | Self::RewriteLarge(which)
+            | Self::HardLink(which)
+            | Self::HardLinkOver(which, _)
+            | Self::Swap(which, _)
+            | Self::Chmod(which)
+            | Self::Touch(which)
+            | Self::Attribute(which)
+            | Self::Chown(which)
+            | Self::FileToPipe(which)
+            | Self::FileToDirectory(which) => (Kind::File, which),
+            Self::Snapshot | Self::WipeVisible | Self::Wipe | Self::Partial(..) | Self::PartialDirectory => return None,
+        };
+        nth(tree, kind, which).map(|(path, _)| &**path)
     }
 
     /// Changes `root`; nothing where there is no such entry. `serial` makes new names and contents unique.
@@ -114,6 +189,7 @@ impl Op {
                 None => Ok(()),
             },
             Self::RemoveDirectory(which) => directory(which).map_or(Ok(()), fs::remove_dir_all),
+            Self::Snapshot => snapshot(root, &tree, serial),
             Self::WipeVisible => wipe(root, |name| !name.starts_with(b".")),
             Self::Wipe => wipe(root, |_| true),
             Self::PartialDirectory => wipe(root, |name| name.starts_with(PARTIAL)),
@@ -144,13 +220,25 @@ impl Op {
                 fs::rename(&other.0, &one.0)?;
                 fs::rename(&new, &other.0)
             }),
+            Self::RewriteLarge(which) => {
+                let large: Vec<_> = tree.iter().filter(|(_, found)| found.kind == Kind::File && found.size > LARGE).collect();
+                if large.is_empty() {
+                    return Ok(());
+                }
+                let (path, old) = large[which % large.len()];
+                Self::Rewrite { which, time_kept: true }.change(&at(path), old, &new, serial)
+            }
             Self::Truncate(which)
             | Self::Append(which)
             | Self::Rewrite { which, .. }
             | Self::Replace { which, .. }
+            | Self::ReplaceByOther(which)
             | Self::HardLink(which)
             | Self::Chmod(which)
             | Self::Touch(which)
+            | Self::Attribute(which)
+            | Self::Chown(which)
+            | Self::FileToPipe(which)
             | Self::FileToDirectory(which) => file(which).map_or(Ok(()), |(path, old)| self.change(&path, old, &new, serial)),
         }
     }
@@ -173,7 +261,18 @@ impl Op {
             }
             Self::HardLink(_) => fs::hard_link(path, new),
             Self::Chmod(_) => fs::set_permissions(path, fs::Permissions::from_mode(old.mode ^ 0o055)),
-            Self::Touch(_) => set_time(path, 1_650_000_000_000_000_000),
+            Self::Touch(_) => set_time(path, TOUCHED),
+            Self::Attribute(_) => Ok(rustix::fs::lsetxattr(path, "user.late", b"yes", rustix::fs::XattrFlags::empty())?),
+            Self::Chown(_) if rustix::process::geteuid().is_root() => chown(path, Some(4321), Some(4321)),
+            Self::Chown(_) => Ok(()),
+            Self::ReplaceByOther(_) => {
+                fs::write(new, noise(serial, usize::try_from(old.size).unwrap() + 11))?;
+                fs::rename(new, path)
+            }
+            Self::FileToPipe(_) => {
+                fs::remove_file(path)?;
+                pipe(path)
+            }
             _ => {
                 fs::remove_file(path)?;
                 fs::create_dir(path)?;
@@ -220,6 +319,42 @@ fn name(path: &Path) -> &[u8] {
 
 fn wipe(root: &Path, is_wanted: impl Fn(&[u8]) -> bool) -> io::Result<()> {
     children(root).iter().filter(|path| is_wanted(name(path))).try_for_each(|path| remove(path))
+}
+
+fn snapshot(root: &Path, tree: &Tree, serial: u64) -> io::Result<()> {
+    let beside = root.with_file_name(format!("snapshot {serial}"));
+    fs::create_dir(&beside)?;
+    for (number, (path, _)) in tree.iter().filter(|(_, found)| found.kind == Kind::File).enumerate() {
+        fs::hard_link(root.join(OsStr::from_bytes(path)), beside.join(number.to_string()))?;
+    }
+    Ok(())
+}
+
+/// As `cp -a` does. Fails where something of another kind is there.
+pub fn copy(from: &Path, was: &Seen, to: &Path) -> io::Result<()> {
+    if let Some(above) = to.parent() {
+        fs::create_dir_all(above)?;
+    }
+    if was.kind != Kind::Directory && to.symlink_metadata().is_ok() {
+        fs::remove_file(to)?;
+    }
+    match was.kind {
+        Kind::File => fs::write(to, fs::read(from)?)?,
+        Kind::Link => symlink(fs::read_link(from)?, to)?,
+        Kind::Pipe => pipe(to)?,
+        Kind::Directory => fs::create_dir_all(to)?,
+    }
+    if rustix::process::geteuid().is_root() {
+        lchown(to, Some(was.owner.0), Some(was.owner.1))?;
+    }
+    if was.kind != Kind::Link {
+        for (name, value) in was.xattrs.iter().chain(&was.acls) {
+            let (name, value) = (percent::decode(name).unwrap(), percent::decode(value).unwrap());
+            rustix::fs::lsetxattr(to, OsStr::from_bytes(&name), &value, rustix::fs::XattrFlags::empty())?;
+        }
+        fs::set_permissions(to, fs::Permissions::from_mode(was.mode))?;
+    }
+    set_time(to, was.mtime_ns)
 }
 
 pub fn remove(path: &Path) -> io::Result<()> {

@@ -1,26 +1,24 @@
-//! Small trees with every kind of entry, and what a tree holds.
+//! Small trees with every kind of entry.
 
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 use std::path::Path;
+use std::sync::OnceLock;
 
-use cpt_relay::digest::Digest;
-use rustix::fs::{AtFlags, CWD, FallocateFlags, Timespec, Timestamps, XattrFlags, utimensat};
+use rustix::fs::{AtFlags, CWD, FallocateFlags, FileType, Mode, Timespec, Timestamps, XattrFlags, mknodat, utimensat};
 
 use crate::random::Random;
+use crate::seen::SECOND;
 
-/// Beginning of the names of what is ours.
-pub const PARTIAL: &[u8] = b".cpt-partial-";
-const SECOND: i64 = 1_000_000_000;
 /// Many files share a size and a time: then only the content and the inode tell one from another.
 const SIZES: [usize; 9] = [0, 1, 700, 700, 700, 5_000, 5_000, 20_000, 16 << 10];
 const TIMES: [i64; 5] =
     [1_600_000_000 * SECOND, 1_600_000_000 * SECOND, 1_600_000_000 * SECOND + 5, 1, 1_700_000_000 * SECOND + 999_999_999];
-const FILE_MODES: [u32; 4] = [0o644, 0o644, 0o600, 0o755];
+const FILE_MODES: [u32; 6] = [0o644, 0o644, 0o600, 0o755, 0o4755, 0o2755];
+const OWNERS: [u32; 4] = [0, 0, 1234, 65_534];
 const DIRECTORY_MODES: [u32; 3] = [0o755, 0o700, 0o1777];
 const NAMES: [&[u8]; 14] = [
     b"plain",
@@ -38,73 +36,6 @@ const NAMES: [&[u8]; 14] = [
     b"~",
     b"a-name-of-some-length-that-does-not-fit-into-a-short-string-of-any-kind-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
 ];
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    File,
-    Directory,
-    Link,
-}
-
-/// An entry as it is found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
-    pub kind: Kind,
-    pub size: u64,
-    pub mode: u32,
-    pub mtime_ns: i64,
-    pub ctime_ns: i64,
-    pub inode: u64,
-    /// Of a file's content or a link's target; of nothing for a directory.
-    pub digest: Digest,
-}
-
-pub type Tree = BTreeMap<Vec<u8>, Seen>;
-
-pub fn seen(path: &Path) -> Option<Seen> {
-    let metadata = path.symlink_metadata().ok()?;
-    let (kind, content) = if metadata.is_symlink() {
-        (Kind::Link, fs::read_link(path).ok()?.as_os_str().as_bytes().to_vec())
-    } else if metadata.is_dir() {
-        (Kind::Directory, Vec::new())
-    } else {
-        (Kind::File, fs::read(path).ok()?)
-    };
-    Some(Seen {
-        kind,
-        size: metadata.size(),
-        mode: metadata.mode() & 0o7777,
-        mtime_ns: metadata.mtime() * SECOND + metadata.mtime_nsec(),
-        ctime_ns: metadata.ctime() * SECOND + metadata.ctime_nsec(),
-        inode: metadata.ino(),
-        digest: digest(&content),
-    })
-}
-
-pub fn digest(content: &[u8]) -> Digest {
-    *blake3::hash(content).as_bytes()
-}
-
-/// All entries below `root` by their path, but nothing of ours.
-pub fn list(root: &Path) -> Tree {
-    let mut found = Tree::new();
-    let mut left = vec![root.to_path_buf()];
-    while let Some(directory) = left.pop() {
-        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
-            let path = entry.path();
-            let name = path.strip_prefix(root).unwrap().as_os_str().as_bytes().to_vec();
-            if name.starts_with(PARTIAL) {
-                continue;
-            }
-            let Some(entry) = seen(&path) else { continue };
-            if entry.kind == Kind::Directory {
-                left.push(path);
-            }
-            found.insert(name, entry);
-        }
-    }
-    found
-}
 
 /// Fills `root` with 10 to 60 entries: the shape is of `seed`.
 pub fn make(root: &Path, seed: u64) {
@@ -129,6 +60,7 @@ pub fn make(root: &Path, seed: u64) {
                 continue;
             }
             2 => symlink(random.pick(&["plain", "../plain", "/nowhere/at all", ".", "\u{fc}ber"]), &path).unwrap(),
+            4 if random.one_in(3) => pipe(&path).unwrap(),
             3 if !files.is_empty() => fs::hard_link(random.pick(&files), &path).unwrap(),
             _ => {
                 write(&path, &mut random);
@@ -151,6 +83,7 @@ pub fn make(root: &Path, seed: u64) {
         set_time(&path, random.pick(&TIMES)).unwrap();
     }
     for directory in directories.iter().rev() {
+        dress(directory, &mut random);
         fs::set_permissions(directory, fs::Permissions::from_mode(random.pick(&DIRECTORY_MODES))).unwrap();
         set_time(directory, random.pick(&TIMES)).unwrap();
     }
@@ -159,7 +92,42 @@ pub fn make(root: &Path, seed: u64) {
 fn write(path: &Path, random: &mut Random) {
     let size = random.pick(&SIZES);
     fs::write(path, noise(random.next(), size)).unwrap();
+    dress(path, random);
     fs::set_permissions(path, fs::Permissions::from_mode(random.pick(&FILE_MODES))).unwrap();
+}
+
+/// Gives an entry an owner, attributes and an access control list, or some of these.
+fn dress(path: &Path, random: &mut Random) {
+    let (owner, xattr, acl) = (random.pick(&OWNERS), random.one_in(4), random.one_in(6));
+    if owner > 0 && rustix::process::geteuid().is_root() {
+        chown(path, Some(owner), Some(owner)).unwrap();
+    }
+    if xattr {
+        rustix::fs::lsetxattr(path, "user.colour", b"dark red", XattrFlags::empty()).unwrap();
+    }
+    if acl && has_acls() {
+        set_acl(path).unwrap();
+    }
+}
+
+pub fn pipe(path: &Path) -> io::Result<()> {
+    Ok(mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?)
+}
+
+/// Lets user 1234 read an entry. Linux' own format: tag, permissions and number of each line, and -1 where it has no number.
+pub fn set_acl(path: &Path) -> io::Result<()> {
+    let lines: [(u16, u16, u32); 5] = [(1, 6, u32::MAX), (2, 4, 1234), (4, 4, u32::MAX), (0x10, 4, u32::MAX), (0x20, 0, u32::MAX)];
+    let mut value = 2u32.to_le_bytes().to_vec();
+    for (tag, permissions, number) in lines {
+        value.extend(tag.to_le_bytes().into_iter().chain(permissions.to_le_bytes()).chain(number.to_le_bytes()));
+    }
+    Ok(rustix::fs::lsetxattr(path, "system.posix_acl_access", &value, XattrFlags::empty())?)
+}
+
+/// Whether the file system of these trees has access control lists.
+pub fn has_acls() -> bool {
+    static HAS: OnceLock<bool> = OnceLock::new();
+    *HAS.get_or_init(|| tempfile::Builder::new().prefix("cpt-model-").tempdir().is_ok_and(|probe| set_acl(probe.path()).is_ok()))
 }
 
 /// Bytes that do not repeat, the same for the same seed.

@@ -1,51 +1,45 @@
-//! One sequence: what is there, what each step does to it, and what must hold after each.
+//! One sequence: what is there, and what each step does to it.
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use cpt_laboratory::plan;
 use cpt_relay::control::Control as _;
 use cpt_relay::digest::Digest;
 use cpt_relay::documents::attributes::{Owners, Preserve};
-use cpt_relay::documents::percent;
 use cpt_relay::documents::plan::TransferPlan;
-use cpt_relay::documents::survey::Survey;
-use cpt_relay::documents::text::TransferId;
-use cpt_relay::ends::posix::PosixSource;
-use cpt_relay::scan;
 
 use crate::ends::Home;
 use crate::interfere::{At, Op, Spoil, added, remove};
+use crate::place::{Place, lesser};
 use crate::planned::Planned;
 use crate::random::Random;
-use crate::runs::{Came, Tally};
-use crate::steps::{Run, Step};
-use crate::trees::{self, Kind, PARTIAL, Tree, list};
+use crate::seen::{PARTIAL, Tree, list};
+use crate::steps::Step;
+use crate::tally::Tally;
+use crate::trees;
 
 /// Attempts of a chunk: a stream that a killed end breaks costs one.
 const ATTEMPTS: u32 = 4;
-/// Runs that nobody disturbs and that may be needed to the end.
-const TRIES: usize = 3;
 
 /// What is wrong, in words.
 pub type Wrong = Vec<String>;
 
 pub struct World {
     pub home: Home,
+    pub sources: Vec<PathBuf>,
     pub plans: Vec<Planned>,
     /// The plan that the control directory holds, and whether it holds all of it.
     pub current: Option<usize>,
     pub intact: bool,
     backup: Option<(Option<usize>, bool)>,
     /// Contents that were whole at some time, by path: nothing else may ever stand under a final name.
-    whole: HashMap<Vec<u8>, HashSet<Digest>>,
+    pub whole: HashMap<Vec<u8>, HashSet<Digest>>,
     /// Contents that somebody gave to partial files, which may go to any place.
-    spoiled: HashSet<Digest>,
+    pub spoiled: HashSet<Digest>,
     /// Names that somebody gave to partial files: what is received into those shows there too, as it must.
-    shared: HashSet<Vec<u8>>,
+    pub shared: HashSet<Vec<u8>>,
     serial: u64,
     pub generation: u64,
     pub tally: Tally,
@@ -53,19 +47,29 @@ pub struct World {
 
 impl World {
     pub fn new(path: &Path, seed: u64) -> Self {
-        trees::make(&path.join("source-0"), seed);
-        // Nearly the same, as a source is a week later.
-        trees::make(&path.join("source-1"), seed);
+        let sources: Vec<PathBuf> = ["source-0", "source-1"].iter().map(|name| path.join(name)).collect();
+        // The second is nearly the same, as a source is a week later.
+        sources.iter().for_each(|source| trees::make(source, seed));
         let mut random = Random::new(seed ^ 1);
         for serial in 0..6 {
-            let _ = Op::draw(&mut random).apply(&path.join("source-1"), 1_000_000 + serial);
+            let _ = Op::draw(&mut random).apply(&sources[1], 1_000_000 + serial);
         }
-        fs::create_dir(path.join("destination")).unwrap();
-        let owners = rustix::process::geteuid().is_root().then_some(Owners::Numeric);
-        let all = Preserve { hard_links: true, sparse: true, xattrs: true, owners, ..Preserve::default() };
-        let preserve = if random.one_in(2) { all } else { Preserve::default() };
+        let (mut tally, destination) = (Tally::default(), path.join("destination"));
+        let preserve = if random.one_in(2) { preserve(&mut random, &mut tally) } else { Preserve::default() };
+        let place = if seed % 2 == 1 {
+            Place::in_memory(lesser(seed / 2, &mut random, &mut tally))
+        } else {
+            fs::create_dir(&destination).unwrap();
+            Place::Directory(destination)
+        };
+        Self::of(Home { path: path.to_path_buf(), attempts: ATTEMPTS, preserve, place }, sources, tally)
+    }
+
+    /// Without any plan.
+    pub fn of(home: Home, sources: Vec<PathBuf>, tally: Tally) -> Self {
         Self {
-            home: Home { path: path.to_path_buf(), attempts: ATTEMPTS, preserve },
+            home,
+            sources,
             plans: Vec::new(),
             current: None,
             intact: false,
@@ -75,16 +79,29 @@ impl World {
             shared: HashSet::new(),
             serial: 0,
             generation: 0,
-            tally: Tally::default(),
+            tally,
         }
+    }
+
+    /// A number that names and contents are made of, each another one.
+    pub const fn next_serial(&mut self) -> u64 {
+        self.serial += 1;
+        self.serial
     }
 
     pub fn step(&mut self, step: &Step) -> Wrong {
         match step {
-            Step::Plan { source, chunk_kib, by_name } => self.plan(*source, *chunk_kib, *by_name),
+            Step::Plan(wish) => return self.plan(wish),
             Step::Run(run) => return self.run(run, false).1,
-            Step::Interfere(at, op) => self.interfere(*at, *op),
+            Step::Mirror(mirror) => return self.mirror(mirror),
+            Step::OntoItself(seed) => return self.onto_itself(*seed),
+            Step::Copies(seed) => self.copies(*seed),
+            Step::Interfere(at, op) => {
+                self.tally.count(if *at == At::Source { "living: between runs" } else { "changes at the destination between runs" });
+                self.interfere(*at, *op);
+            }
             Step::Drop(part) => {
+                self.tally.count("control directories that lose something");
                 let path = part.map_or_else(|| self.home.control(), |part| self.home.control().join(part));
                 if path.exists() {
                     remove(&path).unwrap();
@@ -102,37 +119,15 @@ impl World {
             }
             Step::Restore => {
                 if let Some((current, intact)) = self.backup {
+                    self.tally.count("control directories that are restored");
                     let _ = fs::remove_dir_all(self.home.control());
                     copy(&self.home.path.join("backup"), &self.home.control());
                     (self.current, self.intact) = (current, intact);
+                    self.plans.iter_mut().for_each(|plan| plan.is_disturbed = true);
                 }
             }
         }
         Wrong::new()
-    }
-
-    /// As `cpt-relay plan` does, with smaller chunks than it makes.
-    fn plan(&mut self, source: usize, chunk_kib: u64, by_name: bool) {
-        let control = self.home.directory();
-        control.clear().unwrap();
-        self.current = None;
-        let mut path = self.home.path.join(format!("source-{source}"));
-        if !by_name {
-            path.push("");
-        }
-        let sources = serde_json::to_vec(&[percent::encode(path.as_os_str().as_bytes())]).unwrap();
-        control.write_object("sources.json", sources).unwrap();
-        let survey =
-            scan::source(&PosixSource::new(vec![path]).preserving(self.home.preserve), &control, "", scan::Options::default()).unwrap();
-        let Survey::Source { parts, problem_count, .. } = &survey else { panic!("{survey:?}") };
-        if *problem_count > 0 {
-            return;
-        }
-        plan::make(&control, &TransferId::new("local").unwrap(), &survey, chunk_kib << 10, 2).unwrap();
-        let planned = Planned::read(&self.home.control(), *parts);
-        (self.current, self.intact) = (Some(self.plans.len()), true);
-        self.plans.push(planned);
-        self.note_contents();
     }
 
     pub fn transfer_plan(&self) -> Option<TransferPlan> {
@@ -141,132 +136,82 @@ impl World {
     }
 
     pub fn interfere(&mut self, at: At, op: Op) {
-        let name = if at == At::Source { "source-0" } else { "destination" };
-        self.serial += 1;
-        // A receiver at work may have taken something of its own away meanwhile.
-        let _ = op.apply(&self.home.path.join(name), self.serial);
-        if at == At::Source {
-            self.plans.iter_mut().for_each(Planned::source_changed);
-            self.note_contents();
-        } else {
-            if matches!(op, Op::Partial(_, Spoil::HardLink)) {
-                self.shared.insert(added(self.serial).into_bytes());
-            }
-            self.note_destination(matches!(op, Op::Partial(..)));
+        let serial = self.next_serial();
+        match at {
+            At::Source => drop(op.apply(&self.sources[0], serial)),
+            At::Destination => self.home.place.change(op, serial),
+        }
+        if matches!(op, Op::Partial(_, Spoil::HardLink)) {
+            self.shared.insert(added(serial).into_bytes());
+        }
+        // What is linked at one end from the other one is changed at both.
+        self.source_changed();
+        self.destination_changed(true);
+        if matches!(op, Op::Partial(..)) {
+            self.note_spoiled();
         }
     }
 
-    fn note_contents(&mut self) {
+    /// Somebody has changed, or may have changed, what is to be read.
+    pub fn source_changed(&mut self) {
+        for root in &self.sources {
+            let tree = list(root);
+            self.plans.iter_mut().for_each(|plan| plan.source_changed(root, &tree));
+        }
+        self.note_contents();
+    }
+
+    /// Notes what is at the destination, and whether somebody else has changed it.
+    pub fn destination_changed(&mut self, by_whom: bool) {
+        let (tree, can) = (self.home.place.list(), self.home.place.capabilities());
+        self.plans.iter_mut().for_each(|plan| plan.destination_changed(&tree, &can, by_whom));
+        for (path, found) in tree {
+            self.whole.entry(path).or_default().insert(found.digest);
+        }
+    }
+
+    /// A name at the destination of a source's file that somebody has written into shows that from now on.
+    pub fn note_linked(&mut self, there: &Tree, living: &HashSet<u64>) {
+        for (path, found) in there.iter().filter(|(_, found)| living.contains(&found.inode)) {
+            self.whole.entry(path.clone()).or_default().insert(found.digest);
+        }
+    }
+
+    pub fn note_contents(&mut self) {
         for listed in self.plans.iter().flat_map(|plan| &plan.listed) {
             self.whole.entry(listed.path.clone()).or_default().extend(&listed.contents);
         }
     }
 
-    fn note_destination(&mut self, is_partial_spoiled: bool) {
-        for (path, found) in list(&self.home.destination()) {
-            self.whole.entry(path).or_default().insert(found.digest);
-        }
-        if !is_partial_spoiled {
-            return;
-        }
-        let ours = fs::read_dir(self.home.destination()).into_iter().flatten().flatten();
-        let partial =
-            ours.map(|entry| entry.path()).filter(|path| path.file_name().is_some_and(|name| name.as_bytes().starts_with(PARTIAL)));
-        self.spoiled.extend(partial.flat_map(|path| list(&path)).map(|(_, found)| found.digest));
-    }
-
-    /// What must hold however a run has ended: nothing half-written stands under a name, and what no plan names is as it was.
-    pub fn check_always(&self, before: &Tree, after: &Tree) -> Wrong {
-        let mut wrong = Wrong::new();
-        let is_own = |path: &[u8]| !self.shared.contains(path);
-        for (path, found) in after.iter().filter(|(path, found)| found.kind == Kind::File && is_own(path)) {
-            // Another name of a file has whatever that has.
-            let firsts = self.plans.iter().flat_map(|plan| plan.first_of(path));
-            let mut names = std::iter::once(&**path).chain(firsts);
-            let is_known = names.any(|name| self.whole.get(name).is_some_and(|contents| contents.contains(&found.digest)));
-            if !is_known && !self.spoiled.contains(&found.digest) {
-                wrong.push(format!("{:?} has a content that was never whole", OsStr::from_bytes(path)));
-            }
-        }
-        let planned: HashSet<&[u8]> = self.plans.iter().flat_map(|plan| &plan.listed).map(|listed| &*listed.path).collect();
-        let is_other = |path: &[u8]| is_own(path) && !planned.contains(path);
-        for (path, was) in before.iter().filter(|(path, was)| was.kind != Kind::Directory && is_other(path)) {
-            let same = |now: &trees::Seen| (now.kind, now.mode, now.mtime_ns, now.digest) == (was.kind, was.mode, was.mtime_ns, was.digest);
-            if !after.get(path).is_some_and(same) {
-                wrong.push(format!("{:?} is in no plan and has changed", OsStr::from_bytes(path)));
-            }
-        }
-        wrong
-    }
-
-    /// What success means.
-    pub fn check_success(&self, after: &Tree, with_directory_times: bool) -> Wrong {
-        let Some(current) = self.current else { return vec!["success without a whole plan".to_owned()] };
-        let mut wrong = self.plans[current].wrong(after, with_directory_times);
-        for entry in fs::read_dir(self.home.destination()).unwrap().flatten() {
-            if entry.file_name().as_bytes().starts_with(PARTIAL) {
-                wrong.push(format!("{:?} was left", entry.file_name()));
-            }
-        }
-        wrong
-    }
-
-    /// Without interference a transfer gets there: what is under way if it still can, and a new one in any case.
-    pub fn finish(&mut self) -> Wrong {
-        let whole = self.intact && self.current.is_some_and(|current| self.plans[current].is_source_untouched());
-        if whole && !self.has_failed_chunks() {
-            let wrong = self.must_succeed("what was begun", false);
-            if !wrong.is_empty() {
-                return wrong;
-            }
-        }
-        self.plan(0, 32, false);
-        if self.current.is_none() {
-            return vec!["the last plan was refused".to_owned()];
-        }
-        self.must_succeed("a new plan", true)
-    }
-
-    fn must_succeed(&mut self, what: &str, with_directory_times: bool) -> Wrong {
-        for path in self.current.map(|current| self.plans[current].in_the_way(&list(&self.home.destination()))).unwrap_or_default() {
-            remove(&self.home.destination().join(OsStr::from_bytes(&path))).unwrap();
-        }
-        let mut reasons = Vec::new();
-        for _ in 0..TRIES {
-            let (came, wrong) = self.run(&Run::PLAIN, with_directory_times);
-            if !wrong.is_empty() || came == Came::Success {
-                return wrong;
-            }
-            reasons.push(format!("{came:?}"));
-        }
-        vec![format!("{what} does not succeed though nobody interferes: {}", reasons.join("; "))]
-    }
-
-    fn has_failed_chunks(&self) -> bool {
-        chunk_files(&self.home.control()).iter().any(|text| text.contains("\"FAILED\""))
-    }
-
-    /// For whoever looks into a hang.
-    pub fn states(&self) -> String {
-        let mut states: Vec<String> = chunk_files(&self.home.control())
-            .iter()
-            .map(|text| {
-                let item: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
-                format!("{} {} {} failed {}", item["chunk"], item["state"], item["attempt"], item["failedAttempt"])
-            })
-            .collect();
-        states.sort();
-        states.join(", ")
-    }
-
-    pub fn delivered_chunks(&self) -> u64 {
-        chunk_files(&self.home.control()).iter().filter(|text| text.contains("\"DELIVERED\"")).count() as u64
+    fn note_spoiled(&mut self) {
+        let Some(root) = self.home.place.directory() else { return };
+        let ours = fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.path());
+        let is_ours = |path: &PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(PARTIAL));
+        self.spoiled.extend(ours.filter(is_ours).flat_map(|path| list(&path)).map(|(_, found)| found.digest));
     }
 }
 
-fn chunk_files(control: &Path) -> Vec<String> {
-    let files = fs::read_dir(control.join("chunks")).into_iter().flatten().flatten();
-    files.filter_map(|entry| fs::read_to_string(entry.path()).ok()).collect()
+/// Some of what can be kept.
+fn preserve(random: &mut Random, tally: &mut Tally) -> Preserve {
+    let is_root = rustix::process::geteuid().is_root();
+    let mut keeps = |what: &'static str, can: bool| {
+        if !can {
+            return false;
+        }
+        let keeps = !random.one_in(4);
+        if keeps {
+            tally.count(what);
+        }
+        keeps
+    };
+    Preserve {
+        hard_links: keeps("kept: hard links", true),
+        sparse: keeps("kept: holes", true),
+        xattrs: keeps("kept: attributes", true),
+        owners: keeps("kept: owners", is_root).then_some(Owners::Numeric),
+        acls: keeps("kept: access control lists", trees::has_acls()),
+        special_files: keeps("kept: pipes", true),
+    }
 }
 
 fn copy(from: &Path, to: &Path) {

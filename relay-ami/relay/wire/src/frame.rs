@@ -109,7 +109,8 @@ pub enum Frame {
         attempt: u32,
         blocks: Vec<u8>,
     },
-    /// The receiver lives, and the stream brings its words. `is_busy`: chunks that have come wait for its disk or the table.
+    /// The receiver lives, and the stream brings its words. `is_busy`: chunks that have come wait for its disk, its work on them, or the
+    /// table.
     Alive {
         is_busy: bool,
     },

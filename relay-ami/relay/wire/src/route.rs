@@ -46,6 +46,8 @@ pub enum Action {
     Source { next: SocketAddrV4, milliseconds: u32 },
     /// Stay: the relay's time-to-live begins anew. Nothing follows the status.
     Keepalive,
+    /// Power the relay's machine off at once: nobody pays for it any more. Nothing follows the status.
+    PowerOff,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +79,7 @@ impl RouteHeader {
             Action::Sink { milliseconds } => (2, None, milliseconds),
             Action::Source { next, milliseconds } => (3, Some(next), milliseconds),
             Action::Keepalive => (4, None, 0),
+            Action::PowerOff => (5, None, 0),
         };
         let mut out = MAGIC.to_vec();
         out.extend_from_slice(&[VERSION, action]);
@@ -139,6 +142,7 @@ impl RouteHeader {
             (2, None) => Action::Sink { milliseconds },
             (3, Some(next)) => Action::Source { next, milliseconds },
             (4, None) if milliseconds == 0 => Action::Keepalive,
+            (5, None) if milliseconds == 0 => Action::PowerOff,
             (other, _) => return Err(WireError::Unknown { what: "action (with its address and time)", value: other.into() }),
         };
         Ok(Self { transfer, relay, action })
@@ -186,6 +190,8 @@ mod tests {
         assert_eq!(text(&source.encode()), golden("03", "010a01020311f8", "000005dc"));
         let keepalive = RouteHeader { action: Action::Keepalive, ..header() };
         assert_eq!(text(&keepalive.encode()), golden("04", "00", "00000000"));
+        let power_off = RouteHeader { action: Action::PowerOff, ..header() };
+        assert_eq!(text(&power_off.encode()), golden("05", "00", "00000000"));
         // Ed25519 is deterministic: the whole answer to a challenge is golden.
         let signed = header().sign(&[1; 32], &key().0);
         assert_eq!(text(&signed[..2]), "005c");
@@ -196,9 +202,10 @@ mod tests {
     }
 
     #[test]
-    fn a_forward_or_a_keepalive_that_names_a_time_is_refused() {
+    fn a_header_that_names_a_time_for_what_has_none_is_refused() {
         // Found by fuzzing: the time was ignored, so that one header had many forms.
-        for right in [header(), RouteHeader { action: Action::Keepalive, ..header() }] {
+        let others = [Action::Keepalive, Action::PowerOff].map(|action| RouteHeader { action, ..header() });
+        for right in [header()].into_iter().chain(others) {
             let mut header = right.encode();
             *header.last_mut().unwrap() = 1;
             assert!(matches!(RouteHeader::decode(&header), Err(WireError::Unknown { .. })), "{right:?}");

@@ -115,5 +115,34 @@ def test_the_search_for_extras_is_told_all_that_protects_them() -> None:
     assert (plain["within"], "select" in plain, "unselectedParts" in plain) == (["set"], False, False)
     assert (selected["select"], selected["preserve"]["specialFiles"]) == ({"exclude": ["*.o"]}, True)
     assert (selected["unselectedParts"], selected["unselectedDigest"]) == (1, "cd" * 32)
-    source = {**request()["source"], "paths": ["/data/set/"]}
-    assert "within" not in commands.scan_extras(transfer(source=source), CONTROL, survey(3).source)
+    assert plain["apart"] == ["set"]
+    source = {**request()["source"], "paths": ["/data/set/", "/media"]}
+    mixed = commands.scan_extras(transfer(source=source), CONTROL, survey(3).source)
+    assert ("within" in mixed, mixed["apart"]) == (False, ["media"])
+
+
+@pytest.mark.parametrize("overwrite", ["always", "if-newer", "never"])
+def test_what_is_replaced_is_told_to_the_comparison_and_to_the_search_for_extras(overwrite: str) -> None:
+    asked = transfer(overwrite=overwrite)
+    for command in (
+        commands.scan_comparison(asked, CONTROL, 3),
+        commands.scan_extras(asked, CONTROL, survey(3).source),
+    ):
+        assert command.get("overwrite", "always") == overwrite
+
+
+def test_everything_is_sent_where_the_request_says_so() -> None:
+    assert "resendAll" not in commands.scan_comparison(transfer(), CONTROL, 3)
+    assert commands.scan_comparison(transfer(resendAll=True), CONTROL, 3)["resendAll"] is True
+
+
+def test_links_are_left_out_at_both_ends() -> None:
+    asked = transfer(links="skip", select={"exclude": ["*.o"]})
+    for command in (commands.scan_source(asked, CONTROL), commands.scan_extras(asked, CONTROL, survey(3).source)):
+        assert command["select"] == {"exclude": ["*.o"], "skipLinks": True}
+    assert "select" not in commands.scan_source(transfer(links="keep"), CONTROL)
+
+
+@pytest.mark.parametrize(("on_problem", "told"), [("fail", None), ("skip", True)])
+def test_files_that_cannot_be_read_are_listed_where_the_request_skips_them(on_problem: str, told: bool | None) -> None:
+    assert commands.scan_source(transfer(onProblem=on_problem), CONTROL).get("listUnreadable") == told

@@ -11,6 +11,7 @@ from lambdas.core.estimate.approval import Approval, event_detail, letter, take_
 from lambdas.core.estimate.budget import needed
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.request import TransferRequest
+from lambdas.core.words import duration
 from tests.lambdas.builders import estimate, figures, request, transfer
 from tests.paths import CONTRACTS
 
@@ -68,6 +69,27 @@ def test_event_fits_its_contract() -> None:
     assert (detail["recommendedPairs"], detail["timeoutSeconds"]) == (2, 600)
 
 
+def test_event_of_rows_with_routes_and_pre_tests_fits_its_contract() -> None:
+    schema = json.loads((CONTRACTS / "event.schema.json").read_text())
+    found = Estimate.from_document(json.loads((CONTRACTS / "examples/good/estimate/through-a-region.json").read_text()))
+    probed = {"pre_test": True, "cost_usd_at_most": 0.2, "probes_usd_at_most": 0.1, "cost_and_time_usd": 0.3}
+    rows = [row.model_copy(update=probed) for row in found.rows]
+    detail = event_detail(transfer(approval="required"), found.model_copy(update={"rows": rows}))
+    Draft202012Validator(schema).validate({"schemaVersion": 1, "type": "Approval Required", **detail})
+    assert "through" in detail["rows"][-1]["limit"]
+
+
+def test_letter_says_which_rows_have_a_pre_test_what_they_are_worth_and_the_notes() -> None:
+    rows = [row.weighed(36.0) for row in estimate(2, pre_test=True).rows]
+    told = estimate(2).model_copy(update={"rows": rows, "notes": ["prices are AWS's"]})
+    _, text = letter(transfer(objective={"valueOfTimeUsdPerHour": 36}), told)
+    [line] = [line for line in text.splitlines() if line.startswith(">     2")]
+    assert line.endswith("x; with a pre-test")
+    assert f"{rows[2].cost_usd + rows[2].seconds / 100:.4f}" in line
+    assert "Note: prices are AWS's." in text
+    assert "worth at $36 per hour" in text
+
+
 def test_letter_shows_every_row_and_what_to_do() -> None:
     subject, text = letter(transfer("a" * 80, approvalTimeoutSeconds=5400), estimate(2))
     assert subject.isascii()
@@ -76,6 +98,7 @@ def test_letter_shows_every_row_and_what_to_do() -> None:
         [line] = [line for line in text.splitlines() if line.endswith(row.limit) and f" {row.pairs} " in line]
         for known in (row.whole_seconds, row.energy_wh):
             assert ("-" if known is None else f"{known:.1f}") in line.split()
+        assert duration(row.seconds) in line
         assert f"{row.cost_usd:.4f}" in line
     assert [line.split()[1] for line in text.splitlines() if line.startswith("> ") and "recommended" not in line] == [
         "2"

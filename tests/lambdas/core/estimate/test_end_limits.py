@@ -1,4 +1,4 @@
-"""Disks, processors and small files hold ends back as networks do (H7)."""
+"""Disks, processors and small files hold ends back as networks do."""
 
 import pytest
 

@@ -148,6 +148,16 @@ def test_a_pair_of_which_nothing_was_measured_counts_as_the_direct_path() -> Non
     assert (bursting.pair.value, bursting.pair.now, bursting.pair.most) == (16.0, 30.0, 625.0)
 
 
+def test_what_the_direct_path_shows_takes_the_place_of_what_was_expected_of_it_for_pairs_too() -> None:
+    published = builders.figure(390.0, "published")
+    expected = Figure(value=30.0, low=7.5, high=390.0, origin="published", note="as the direct path")
+    held = builders.figure(40.0, "measured")
+    for at_least, direct, value, low in ((None, 200.0, 200.0, 50.0), (held, 20.0, 40.0, 40.0)):
+        unknown = replace(offer(), pair=expected, published=published, at_least=at_least)
+        _, (found,) = first_contact.with_first_sight(ends(), [unknown], Sight(START, 6.0, direct, direct, 0))
+        assert (found.pair.value, found.pair.least, found.pair.most) == (value, low, 390.0)
+
+
 def test_a_pair_counts_with_the_share_of_its_published_rate_that_the_direct_path_reaches() -> None:
     wide = Figure(value=625.0, origin="published", note="gateway")
     steady = Figure(value=3125.0, origin="published", note="c6in.4xlarge")

@@ -2,11 +2,12 @@
 
 import pytest
 
+from lambdas.core.estimate.budget import HELD_SECONDS, held_back
 from lambdas.core.estimate.figures import Figures, LentPair
 from lambdas.core.estimate.lent import lent_pairs
 from lambdas.core.estimate.rows import build_rows
 from lambdas.core.fleet.relay_counts import RelayCounts
-from lambdas.core.request import RelaysRequest
+from lambdas.core.relays_request import RelaysRequest
 from lambdas.core.transfer import ExistingRelay
 from tests.lambdas.builders import figure, figures, transfer
 from tests.lambdas.core.estimate.test_offers import terms
@@ -50,7 +51,17 @@ def test_rows_count_the_share_and_not_a_full_relay() -> None:
     # The lent pair is there after 10 s, the launched one after 60; the tail of the last chunks is below 0.5 %.
     assert rows[1].seconds == pytest.approx(10 + (20_000 - 10 * 20) / 25, abs=0.001)
     assert rows[2].seconds == pytest.approx(60 + (20_000 - 10 * 20 - 50 * 25) / 45, abs=0.001)
-    assert rows[1].limit == "the direct path and 1 pair carry 25.0 MB/s"
+    assert rows[1].limit == "paths: 20.0 direct + 5.0 = 25.0 MB/s"
+
+
+def test_nothing_is_held_back_for_machines_that_cost_nothing() -> None:
+    used, each = lending((20.0, False), (20.0, True)), HELD_SECONDS * 0.1 / 3600
+    plain = figures(spawn=60.0)
+    free = [
+        [held_back(pairs, one, pre_test=test) for one in (plain, used)]
+        for pairs, test in ((1, False), (3, False), (1, True))
+    ]
+    assert [all_paid - lent for all_paid, lent in free] == pytest.approx([2 * each, 3 * each, 3 * each])
 
 
 def test_a_lent_pair_costs_no_launch() -> None:

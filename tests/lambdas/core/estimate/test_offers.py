@@ -7,9 +7,11 @@ import pytest
 
 from lambdas.core.estimate import end_limits, offers
 from lambdas.core.estimate.estimate import Estimate, estimate
+from lambdas.core.estimate.figures import Figure
 from lambdas.core.estimate.history import History
 from lambdas.core.estimate.offers import Side, Terms
 from lambdas.core.estimate.profile import Metric, Profile
+from lambdas.core.estimate.type_choice import rank
 from lambdas.core.request import Objective
 from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.core.tariff.prices import PriceBook
@@ -49,7 +51,7 @@ def golden(
         pre_test=False,
         objective=Objective(),
         most_pairs=16,
-        pre_test_seconds=20.0,
+        pre_test_seconds=10.0,
         notes=[],
     )
 
@@ -61,7 +63,7 @@ def measured(**metrics: float) -> Profile:
 
 @pytest.mark.parametrize("end_type", ["t3.small", "m5.large"])
 def test_ends_that_one_cap_holds_for_all_traffic_need_no_relays(end_type: str) -> None:
-    found = golden(end_type)
+    found = golden(end_type, machines=measured(direct=FACTS[end_type].network))
     assert found.chosen_pairs == 0
     assert "fills the end machines already" in found.reason
     assert found.figures.source.origin == "published"
@@ -70,13 +72,36 @@ def test_ends_that_one_cap_holds_for_all_traffic_need_no_relays(end_type: str) -
 def test_large_ends_behind_an_internet_gateway_gain() -> None:
     found = golden("c7gn.4xlarge")
     assert found.chosen_pairs > 0
-    assert found.figures.direct.value == 625.0
+    assert found.figures.direct.greatest == 625.0
     assert "internet gateway" in found.figures.direct.note
     assert found.row(found.chosen_pairs).speedup > 1.5
 
 
 def test_the_same_over_peering_needs_no_relays() -> None:
-    assert golden("c7gn.4xlarge", via=terms(internet=False)).chosen_pairs == 0
+    whole = measured(direct=FACTS["c7gn.4xlarge"].network)
+    assert golden("c7gn.4xlarge", via=terms(internet=False), machines=whole).chosen_pairs == 0
+
+
+def test_what_is_published_of_a_machine_is_no_expectation_of_its_path() -> None:
+    found = golden("c7gn.4xlarge", via=terms(internet=False))
+    direct = found.figures.direct
+    # The slowest path of the dissertation, and all that the machine may send: the geometric mean is expected.
+    assert (direct.least, direct.greatest) == (15.0, 3125.0)
+    assert direct.value == pytest.approx((15 * 3125) ** 0.5)
+    assert found.on_the_way
+    best, worst = found.rows[0].bounds
+    assert best == pytest.approx(1e6 / 3125)
+    assert worst == pytest.approx(1e6 / 15, rel=1e-3)
+    # Pairs of relays between the same regions tell what paths there carry.
+    known = golden("c7gn.4xlarge", via=terms(internet=False), relays=measured(inter=30.0)).figures.direct
+    assert (known.value, known.greatest) == (30.0, 3125.0)
+    assert known.least == pytest.approx(30.0 / 4, rel=0.1)
+    # Inside a region a machine's own limit is that of its path.
+    side = terms().source
+    inside = offers.end_figures(
+        terms(destination=side), ("c7gn.4xlarge",) * 2, None, {"c7gn.4xlarge": None}, [], None
+    ).direct
+    assert (inside.least, inside.greatest) == (3125.0, 3125.0)
 
 
 def test_what_two_machines_have_shown_overrides_what_is_published() -> None:
@@ -150,3 +175,33 @@ def test_disks_are_what_the_survey_saw() -> None:
     assert seen.source_disk
     assert (seen.source_disk.value, seen.receive, seen.ends) == (50.0, 93.75, 50.0)
     assert seen.destination_disk is None
+
+
+def test_what_is_sent_twice_is_assumed_as_far_as_too_little_was_measured() -> None:
+    def share(weight: float | None) -> Figure | None:
+        machines = Profile({"repeated": History(0.5, 0.25, 1, 0.0, weight=weight, measurements=1)})
+        return offers.end_figures(terms(), ("m5.large",) * 2, machines, {"m5.large": None}, [], None).repeated
+
+    found = [share(weight) for weight in (0.1, 1.0, None)]
+    assert [one and one.value for one in found] == [pytest.approx(0.1 * 0.5 + 0.9 * 0.01), 0.5, 0.5]
+    assert found[0]
+    assert "for 90 % of it 0.01 is assumed" in found[0].note
+
+
+def test_a_type_that_was_never_measured_does_not_take_the_place_of_one_that_carries_as_much() -> None:
+    """It counts as the direct path: a cheaper one would be taken, and its rate looked for, with every transfer."""
+    ends = offers.end_figures(
+        terms(), ("m5.large",) * 2, measured(direct=30.0, ends=200.0), {"m5.large": None}, [], None
+    )
+
+    def ranked(dearer: Profile | None) -> list[str]:
+        known = {"c6in.large": dearer, "m5.large": None}
+        found = [offers.offer(terms(), kind, profile, beside=ends) for kind, profile in known.items()]
+        return [one.instance_type for one in rank(10 * GB, ends, found, 8)]
+
+    cheaper, dearer = "m5.large", "c6in.large"
+    assert ranked(None) == [cheaper, dearer]
+    assert ranked(measured(inter=30.0)) == [dearer, cheaper]
+    assert ranked(Profile().refined("interRegionAtLeast", 30.0, 0.0)) == [dearer, cheaper]
+    # One that carries less is no reason to leave the others untried.
+    assert ranked(measured(inter=10.0)) == [cheaper, dearer]

@@ -8,7 +8,7 @@ def test_what_need_not_cross_the_network_takes_no_time_and_costs_nothing() -> No
     assert (found.share, found.saved_bytes, found.saved_seconds) == (0.4, 6 * 10**9, 300.0)
     assert found.saved_usd == pytest.approx(0.12)
     assert found.words == (
-        "a sample of the data shrinks to 40%: packing saves up to 6.00 GB, 5 min 00 s and $0.1200 of what is estimated"
+        "a sample of the data shrinks to 40%: packing saves up to 6 GB, 5 min 00 s and $0.1200 of what is estimated"
     )
 
 

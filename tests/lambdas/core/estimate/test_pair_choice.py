@@ -6,10 +6,12 @@ import pytest
 
 from lambdas.core.errors import BudgetTooSmall, DeadlineUnreachable
 from lambdas.core.estimate.budget import needed
-from lambdas.core.estimate.pair_choice import choose
+from lambdas.core.estimate.figures import Figure, Figures
+from lambdas.core.estimate.pair_choice import choose, promise
 from lambdas.core.estimate.rows import Row, build_rows
 from lambdas.core.estimate.whole_time import WholeTime
 from lambdas.core.request import Objective
+from lambdas.core.words import duration
 from tests.lambdas.builders import figures
 
 GB = 10**9
@@ -56,11 +58,14 @@ def test_the_balance_is_said_in_numbers() -> None:
     saved, more = found[0].seconds - found[7].seconds, found[7].cost_usd - found[0].cost_usd
     assert chosen(found) == (
         7,
-        f"at $10 per hour, 7 pairs save {saved:.0f} of 1000 s, worth ${saved / 360:.2f}, for ${more:.4f} more",
+        f"at $10 per hour, 7 pairs save {duration(saved)} of 16 min 40 s, worth ${saved / 360:.2f}, "
+        f"for ${more:.4f} more",
     )
     pairs, reason = chosen(found, value_of_time_usd_per_hour=0.1)
     assert pairs == 0
-    assert reason.startswith("the direct path: at $0.1 per hour, 7 pairs save 871 of 1000 s, worth $0.0242")
+    assert reason.startswith(
+        "the direct path: at $0.1 per hour, 7 pairs save 14 min 31 s of 16 min 40 s, worth $0.0242"
+    )
 
 
 def test_of_rows_that_are_worth_the_same_the_fewest_pairs_are_taken() -> None:
@@ -93,7 +98,7 @@ def test_a_budget_is_used_unless_fewer_pairs_are_as_fast() -> None:
 def test_a_budget_that_bears_no_pair_is_the_reason_for_none() -> None:
     assert chosen(rows(), max_cost_usd=bears(0)) == (
         0,
-        f"no pair that helps fits into {bears(0)} dollars; direct {rows()[0].seconds:.0f} s",
+        f"no pair that helps fits into {bears(0)} dollars; direct {duration(rows()[0].seconds)}",
     )
 
 
@@ -152,3 +157,55 @@ def test_relays_that_bring_nothing_are_not_taken_and_the_reason_says_why() -> No
     pairs, reason = chosen(rows(100 * GB, direct=160.0))
     assert pairs == 0
     assert "source machine" in reason
+
+
+def unmeasured(low: float, high: float) -> Figures:
+    """Of a direct path nobody knows more than its bounds, MB/s; 20 are expected."""
+    direct = Figure(value=20.0, low=low, high=high, origin="published", note="its machine")
+    return figures().model_copy(update={"direct": direct})
+
+
+def first(size: int = 2 * GB, low: float = 2.0, high: float = 100.0) -> tuple[list[Row], Figures]:
+    used = unmeasured(low, high)
+    whole = WholeTime(NormalDist(30.0, 0.0), NormalDist(1.0, 0.1))
+    return [row.in_time(whole, 0.9) for row in build_rows(size, 8, used)], used
+
+
+def test_on_first_contact_a_deadline_that_cannot_be_promised_is_accepted_in_words() -> None:
+    found, used = first()
+    # 8 pairs are 90 % sure of it within 60 s; at best even the direct path meets it.
+    assert min(row.sure_seconds for row in found) > 45
+    pairs, reason = choose(found, "auto", Objective(deadline_seconds=45), used)
+    assert found[pairs].whole_seconds == min(row.whole_seconds or 0.0 for row in found)
+    assert reason.endswith("the least time; 45 s cannot be promised")
+    (note,) = promise(found[pairs], Objective(deadline_seconds=45), used)
+    assert note.startswith(
+        "a deadline of 45 s cannot be promised, because the direct path of these machines was never measured: "
+    )
+    assert note.endswith("47 s are expected from start to report, 44 s at best, 49 s at worst")
+    assert promise(found[pairs], Objective(deadline_seconds=60), used) == []
+    assert "45 s cannot be promised" in choose(found, 4, Objective(deadline_seconds=45), used)[1]
+
+
+def test_of_rows_that_are_expected_within_a_deadline_the_cheapest_is_taken_where_none_can_be_promised() -> None:
+    found, used = first()
+    assert min(row.sure_seconds for row in found) > 48
+    pairs, reason = choose(found, "auto", Objective(deadline_seconds=48), used)
+    # The source's 160 MB/s are reached with 7 pairs; an eighth takes as long.
+    assert [row.pairs for row in found if (row.whole_seconds or 0.0) <= 48] == [7, 8]
+    assert pairs == 7
+    assert "7 pairs are the cheapest choice that is expected within 48 s, which cannot be promised" in reason
+
+
+@pytest.mark.parametrize("requested", ["auto", 2])
+def test_a_deadline_that_even_the_best_case_misses_is_refused_on_first_contact_too(requested: Any) -> None:
+    found, used = first()
+    best = 30 + 2000 / 160
+    with pytest.raises(DeadlineUnreachable, match="cannot be met"):
+        choose(found, requested, Objective(deadline_seconds=int(best)), used)
+
+
+def test_what_was_measured_promises_or_refuses_as_before() -> None:
+    found, _ = first()
+    with pytest.raises(DeadlineUnreachable, match="45 cannot be met"):
+        choose(found, "auto", Objective(deadline_seconds=45), figures())

@@ -38,3 +38,11 @@ def test_sample_that_is_no_number_of_something_is_refused(sample: float) -> None
 
 def test_pair_of_hosts_is_named_in_the_direction_of_the_data() -> None:
     assert hosts("i-1", "i-2") == "i-1>i-2"
+
+
+def test_a_share_that_cannot_be_is_forgotten_and_learnt_anew() -> None:
+    poisoned = Profile().refined("repeated", 8.389e6, 1000.0)
+    assert poisoned.known("repeated") is None
+    known = poisoned.refined("repeated", 0.02, 2000.0).known("repeated")
+    assert known is not None
+    assert (known.value, known.samples) == (0.02, 1)

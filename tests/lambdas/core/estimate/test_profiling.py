@@ -11,8 +11,9 @@ def test_rows_are_what_measuring_takes_and_costs() -> None:
     found = estimate_of_measuring(estimate(2), 10.0, None)
     assert (found.bytes, found.chosen_pairs, found.pre_test) == (0, 1, True)
     assert [row.pairs for row in found.rows] == [1, 2]
-    # 5 s to spawn, three measurements one after another; 2 pairs for 60 s at least, 20 MB/s on each of 3 ways
-    assert found.row(1).seconds == 35.0
+    # 5 s to spawn; the pairs at once, a quarter as long inside the region, and the direct path; 2 pairs for 60 s
+    # at least, 20 MB/s on each of 3 ways
+    assert found.row(1).seconds == 27.5
     relays_and_egress = 4 * 60 * 0.1 / 3600 + 0.6 * 0.02
     control_plane = 0.0018
     assert found.row(1).cost_usd == pytest.approx(relays_and_egress + control_plane, abs=0.0001)
@@ -22,11 +23,11 @@ def test_rows_are_what_measuring_takes_and_costs() -> None:
 
 def test_less_money_than_one_pair_costs_is_refused_with_what_it_costs() -> None:
     """What the error asks for suffices, and a hundredth of a cent less does not."""
-    with pytest.raises(BudgetTooSmall, match=r"maxCostUsd: 0.01 is less than measuring needs, 0.0342 dollars"):
+    with pytest.raises(BudgetTooSmall, match=r"maxCostUsd: 0.01 is less than measuring needs, 0.0352 dollars"):
         estimate_of_measuring(estimate(1), 10.0, 0.01)
-    assert estimate_of_measuring(estimate(1), 10.0, 0.0342).chosen_pairs == 1
+    assert estimate_of_measuring(estimate(1), 10.0, 0.0352).chosen_pairs == 1
     with pytest.raises(BudgetTooSmall):
-        estimate_of_measuring(estimate(1), 10.0, 0.0341)
+        estimate_of_measuring(estimate(1), 10.0, 0.0351)
 
 
 def test_without_a_relay_nothing_can_be_measured() -> None:

@@ -8,14 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lambdas.core.errors import DeadlineUnreachable
 from lambdas.core.estimate import measured, offers, published_limits
 from lambdas.core.estimate.data_time import bounds, seconds_for
 from lambdas.core.estimate.estimate import Estimate, estimate
 from lambdas.core.estimate.figures import Burst, Figure, Figures, least
-from lambdas.core.estimate.history import History
+from lambdas.core.estimate.history import Event, History
 from lambdas.core.estimate.offers import Side, Terms
 from lambdas.core.estimate.profile import Metric, Profile
 from lambdas.core.estimate.rows import build_rows
+from lambdas.core.estimate.whole_time import whole_time
 from lambdas.core.request import Objective
 from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.core.tariff.prices import PriceBook
@@ -33,6 +35,7 @@ FACTS = {
     "t3.small": facts("t3.small", 0.128, 5.0),
     "c6in.large": facts("c6in.large", 3.125, 25.0),
     "c5.9xlarge": facts("c5.9xlarge", 50.0, 50.0, 36),
+    "m5.8xlarge": facts("m5.8xlarge", 10.0, 10.0, 32),
 }
 
 
@@ -63,7 +66,7 @@ def found(
     }
     profiles = {ends: Profile() if ends != relay else profile, relay: profile}
     known = offers.end_figures(terms, (ends, ends), Profile(machines or {}), profiles, [relay], None)
-    return estimate(size, known, [offers.offer(terms, relay, profile)], **options)
+    return estimate(size, known, [offers.offer(terms, relay, profile, beside=known)], **options)
 
 
 def test_ends_that_burst_are_no_reason_against_relays() -> None:
@@ -100,7 +103,7 @@ def test_the_dissertations_ends_take_relays() -> None:
 
 @pytest.mark.parametrize(("minutes", "seconds"), [(5, 10_605), (30, 7_826), (60, 4_492)])
 def test_20_tb_after_a_short_transfer_are_predicted_from_what_lasts_with_a_range(minutes: int, seconds: float) -> None:
-    # The review's case (H2): 1 500 MB/s were seen of c6in.large (baseline 390.6) for 20 s; direct 625, T_v 45 s.
+    # 1 500 MB/s were seen of c6in.large (baseline 390.6) for 20 s; direct 625, T_v 45 s.
     rate = figure(1500.0, "measured")
     lasting = 390.625
     credit = published_limits.credit(lasting, rate)
@@ -166,6 +169,10 @@ def test_a_figure_is_told_with_its_range_and_its_burst() -> None:
     assert total.words == "100 (16 to 625), 16 after 151 GB of credit"
     assert total.told == "published: t3.small: baseline 0.128 Gbps; published: up to 5 Gbps while credits last"
     assert figure(20.0).words == "20"
+    pairs = Profile().refined("interRegion", Event(20.0, 2.0, 8), 0.0)
+    known = measured.figure(pairs, "interRegion", "t3.small pairs")
+    assert known
+    assert known.note == "t3.small pairs: 1 sample of 8 values, standard deviation 2"
 
 
 def test_bounds_lie_around_the_value() -> None:
@@ -255,3 +262,55 @@ def test_however_much_measurements_differ_the_time_at_worst_is_finite(direct: li
         relays = relays.refined("interRegion", sample, 60.0 * at)
     known = found("c5.9xlarge", "c5.9xlarge", GB, dict(ends.metrics), dict(relays.metrics))
     assert all(0 < row.bounds[0] <= row.seconds <= row.bounds[1] < inf for row in known.rows)
+
+
+def test_relays_that_were_never_measured_count_as_the_direct_path_wherever_it_was() -> None:
+    """The dissertation's v_e 15 and V 90 with other relays: one pair of what AWS publishes would fill the ends."""
+    for ends in ("t3.small", "c5.9xlarge"):
+        machines: dict[Metric, History] = {"direct": history(15.0), "ends": history(90.0)}
+        known = found(ends, "c6in.large", 50 * GB, machines, {"spawn": history(90.0)})
+        assert known.figures.pair.now == pytest.approx(15.0)
+        assert known.figures.pair.most == pytest.approx(3125.0)
+        assert known.chosen_pairs == 5
+        assert known.row(5).seconds == pytest.approx(631, abs=10)
+        # If a pair carries what the direct path does, one takes 1 712 s.
+        assert known.row(1).seconds == pytest.approx(1712, abs=40)
+        assert known.on_the_way
+        assert "pair" in known.on_the_way
+
+
+@pytest.mark.parametrize("ends", ["t3.small", "c5.9xlarge"])
+def test_what_was_measured_is_decided_beforehand_and_a_sum_that_never_passed_is_not(ends: str) -> None:
+    relays: dict[Metric, History] = {"interRegion": history(15.0), "spawn": history(90.0)}
+    machines: dict[Metric, History] = {"direct": history(15.0), "ends": history(90.0)}
+    known = found(ends, "c6in.large", 50 * GB, machines, relays)
+    assert (known.chosen_pairs, known.on_the_way) == (5, None)
+    if ends == "t3.small":
+        # Its burst lies anywhere up to 625 MB/s; so far 40 have passed, and nine paths carry 135.
+        machines = {"direct": history(15.0), "endsAtLeast": history(40.0)}
+        assert found(ends, "c6in.large", 20 * GB, machines, relays).on_the_way
+        machines = {"direct": history(15.0), "endsAtLeast": history(135.0)}
+        assert found(ends, "c6in.large", 20 * GB, machines, relays).on_the_way is None
+
+
+@pytest.mark.parametrize("deadline", [200, 600, 1500])
+def test_a_deadline_on_first_contact_is_refused_only_where_the_best_case_misses_it(deadline: int) -> None:
+    """50 GB between cold t3.small, 529 s expected, was refused below 2 575 s."""
+    options: dict[str, Any] = {"whole": whole_time(None), "objective": Objective(deadline_seconds=deadline)}
+    known = found("t3.small", "t3.small", 50 * GB, **options)
+    assert any(note.startswith(f"a deadline of {deadline} s cannot be promised") for note in known.notes)
+    assert known.on_the_way
+    with pytest.raises(DeadlineUnreachable):
+        # All that the type may send at its best is 625 MB/s.
+        found("t3.small", "t3.small", 50 * GB, **{**options, "objective": Objective(deadline_seconds=80)})
+
+
+def test_the_path_of_machines_that_do_not_burst_is_no_promise_of_a_deadline() -> None:
+    """1 TB between cold m5.8xlarge was promised within what AWS publishes of the machine."""
+    options: dict[str, Any] = {"whole": whole_time(None), "objective": Objective(minimise="cost")}
+    direct = found("m5.8xlarge", "c6in.large", TB, **options).rows[0]
+    best, worst = direct.bounds
+    assert best == pytest.approx(1e6 / 1250)
+    assert worst > 10 * direct.seconds / 2
+    options["objective"] = Objective(deadline_seconds=round(best) + 200)
+    assert "cannot be promised" in found("m5.8xlarge", "c6in.large", TB, **options).reason

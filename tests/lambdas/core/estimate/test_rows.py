@@ -1,4 +1,5 @@
 from math import ceil
+from pathlib import Path
 from random import Random
 from statistics import fmean
 
@@ -6,11 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lambdas.core.estimate import pre_tests
+from lambdas.core.estimate.budget import held_back, needed
 from lambdas.core.estimate.data_time import seconds_for
-from lambdas.core.estimate.figures import Figure
-from lambdas.core.estimate.rows import better_half, build_rows
+from lambdas.core.estimate.figures import LIMIT_NOTE, Figure
+from lambdas.core.estimate.rows import better_half, build_row, build_rows
 from lambdas.core.fleet.relay_counts import RelayCounts
-from lambdas.core.request import RelaysRequest
+from lambdas.core.relays_request import RelaysRequest
 from tests.lambdas.builders import figure, figures
 
 GB = 10**9
@@ -82,15 +85,50 @@ def test_where_the_sides_differ_each_is_paid_at_its_own_price() -> None:
 
 
 def test_a_pre_test_costs_time_and_money() -> None:
-    plain, tested = build_rows(2 * GB, 2, figures())[2], build_rows(2 * GB, 2, figures(), 20.0)[2]
+    plain, tested = build_rows(2 * GB, 2, figures())[2], build_rows(2 * GB, 2, figures(), 10.0)[2]
     assert tested.seconds > plain.seconds
     assert tested.cost_usd > plain.cost_usd
+
+
+def test_what_a_pre_test_sends_is_paid() -> None:
+    # Both have their relays for less than a minute, which is paid in any case.
+    free, paid = (build_rows(2 * GB, 2, figures(egress=usd, direct=80.0), 10.0) for usd in (0.0, 0.02))
+    probes = [2 * pairs * 20.0 * 10 / 1000 * 0.02 for pairs in range(3)]
+    assert [b.cost_usd - a.cost_usd for a, b in zip(free, paid, strict=True)] == pytest.approx(
+        [2 * 0.02 + usd for usd in probes], abs=1e-6
+    )
+    assert [row.probes_usd_at_most for row in paid] == [None, *map(pytest.approx, probes[1:])]
+    assert [row.cost_usd_at_most for row in paid] == [None] * 3
+
+
+def test_a_budget_has_to_bear_probes_that_are_as_fast_as_is_possible() -> None:
+    used = figures().model_copy(update={"pair": figure(20.0).model_copy(update={"high": 60.0})})
+    row, exact = (build_rows(2 * GB, 2, one, 10.0)[2] for one in (used, figures()))
+    assert row.cost_usd == exact.cost_usd
+    more = 4 * 40.0 * 10 / 1000 * 0.02
+    assert row.most_usd - row.cost_usd == pytest.approx(more, abs=1e-6)
+    held = [held_back(2, one, pre_test=True) for one in (used, figures())]
+    assert needed(row, used) - needed(exact, figures()) == pytest.approx(more + held[0] - held[1], abs=1e-6)
+
+
+@pytest.mark.parametrize(("pairs", "seconds"), [(0, 0.0), (1, 12.5), (16, 12.5)])
+def test_a_pre_test_takes_as_long_for_many_pairs_as_for_one(pairs: int, seconds: float) -> None:
+    assert pre_tests.seconds(10.0, pairs) == seconds
+
+
+def test_hops_of_one_path_are_measured_one_after_another() -> None:
+    assert pre_tests.seconds(10.0, 5, hops=3) == 32.5
+
+
+def test_the_daemon_gives_the_probe_within_the_region_the_same_share() -> None:
+    defaults = Path("relay-ami/relay/src/defaults.rs").read_text()
+    assert f"INTRA_PROBE_SHARE: f64 = {pre_tests.INNER_SHARE};" in defaults
 
 
 def test_each_row_says_what_limits_it() -> None:
     limits = [row.limit for row in build_rows(2 * GB, 8, figures(destination=100.0))]
     assert limits[0] == "the direct path carries 20.0 MB/s"
-    assert limits[3] == "the direct path and 3 pairs carry 80.0 MB/s"
+    assert limits[3] == "paths: 20.0 direct + 60.0 = 80.0 MB/s"
     assert limits[8] == "the destination machine receives at most 100.0 MB/s"
     assert "source machine" in build_rows(2 * GB, 8, figures())[8].limit
     assert build_rows(GB // 20, 1, figures())[1].limit == "done before relays serve (5 s)"
@@ -116,7 +154,7 @@ def test_no_row_is_slower_than_the_direct_one_or_cheaper_than_what_leaves_the_re
 
 
 def test_better_pairs_after_a_pre_test_are_faster() -> None:
-    assert seconds_for(20 * GB, 2, figures(), 20.0, 0.2) < seconds_for(20 * GB, 2, figures(), 20.0)
+    assert seconds_for(20 * GB, 2, figures(), 20.0, 0.2) < seconds_for(20 * GB, 2, figures(), 10.0)
 
 
 @pytest.mark.parametrize("pairs", [1, 2, 4, 8, 32])
@@ -127,12 +165,12 @@ def test_better_half_of_few_pairs_is_less_above_the_mean_than_that_of_many(pairs
 
 
 def test_a_row_with_a_pre_test_counts_on_the_better_half_from_its_end_on() -> None:
-    (row,) = build_rows(100 * GB, 4, figures(pair_spread=0.3), 20.0)[4:]
+    (row,) = build_rows(100 * GB, 4, figures(pair_spread=0.3), 10.0)[4:]
     rate = 20 * (1 + 4 * (1 + 0.3 * better_half(4)))
     assert row.pre_test
-    assert row.seconds == pytest.approx(25 + (100_000 - 25 * 20) / rate, abs=0.001)
+    assert row.seconds == pytest.approx(17.5 + (100_000 - 17.5 * 20) / rate, abs=0.001)
     plain = build_rows(100 * GB, 4, figures(pair_spread=0.3))[4]
-    # The spread that the review saw: rows without the pre-test that is made anyway are a sixth too long.
+    # A spread that was measured: rows without the pre-test that is made anyway are a sixth too long.
     assert plain.seconds / row.seconds > 1.13
 
 
@@ -140,5 +178,12 @@ def test_energy_is_that_of_both_ends_and_of_relays_until_they_end() -> None:
     rows = build_rows(2 * GB, 3, figures())
     assert rows[0].energy_wh == pytest.approx(202.5 * 2 * 100 / 3600, abs=0.001)
     assert rows[3].energy_wh == pytest.approx(202.5 * 8 * rows[3].seconds / 3600, abs=0.001)
-    tested = build_rows(100 * GB, 3, figures(), 20.0)[3]
-    assert tested.energy_wh == pytest.approx(202.5 * (8 * tested.seconds + 6 * 25) / 3600, abs=0.001)
+    tested = build_rows(100 * GB, 3, figures(), 10.0)[3]
+    assert tested.energy_wh == pytest.approx(202.5 * (8 * tested.seconds + 6 * 17.5) / 3600, abs=0.001)
+
+
+@pytest.mark.parametrize(("name", "pairs"), [("source", 2), ("direct", 0)])
+def test_a_limit_that_the_user_gave_is_called_theirs(name: str, pairs: int) -> None:
+    limited = figures().model_copy(update={name: Figure(value=1.0, origin="configured", note=LIMIT_NOTE)})
+    assert build_row(10**9, pairs, limited).limit == "the limit in the request is 1.0 MB/s"
+    assert "limit in the request" not in build_row(10**9, pairs, figures()).limit

@@ -53,6 +53,14 @@ def test_types_in_the_own_zone_come_before_other_zones() -> None:
     ]
 
 
+def test_what_the_budget_does_not_bear_is_not_asked_for_anywhere() -> None:
+    start = plan(2, TYPES, [A, B], A.zone, spot=False)
+    left = start.left_out(start.steps[0])
+    done, asked = run(left, lambda _: "InsufficientInstanceCapacity")
+    assert asked == ["2 t3.small a", "2 t3.small b"]
+    assert done.notes("us-west-2")[0] == ("$.objective.maxCostUsd does not bear more relays in us-west-2 as c6in.large")
+
+
 def test_spot_falls_back_to_on_demand_in_the_own_zone_first() -> None:
     _, asked = run(plan(1, ["c6in.large"], [A, B], A.zone, spot=True), lambda _: "InsufficientInstanceCapacity")
     assert asked == ["1 spot c6in.large a", "1 c6in.large a", "1 spot c6in.large b", "1 c6in.large b"]

@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from lambdas.core.deletion import ExtrasSurvey
+from lambdas.core.deletion import ExtrasSurvey, Mostly
 from lambdas.core.errors import DeletionRefused
 from lambdas.core.intake.extras import check_extras, check_source
-from lambdas.core.transfer import SourceSurvey
+from lambdas.core.survey import SourceSurvey
 from tests.lambdas.builders import request, survey, transfer
 
 DIGEST, OTHER = "5c" * 32, "6d" * 32
 WHERE = "s3://bucket/ends/key/extras/1/"
 
 
-def extras(files: int = 3, directories: int = 1) -> ExtrasSurvey:
+def extras(files: int = 3, directories: int = 1, in_the_way: int | None = None) -> ExtrasSurvey:
     return ExtrasSurvey(
         schema_version=1,
         side="extras",
@@ -26,6 +26,7 @@ def extras(files: int = 3, directories: int = 1) -> ExtrasSurvey:
         parts=1 if files or directories else 0,
         digest=DIGEST,
         directory="1:2",
+        in_the_way=in_the_way,
     )
 
 
@@ -70,6 +71,23 @@ def test_a_source_without_a_file_clears_no_destination_that_nobody_has_looked_at
     empty = source(files=0, bytes=0)
     assert "not mounted" in refusal(extras(), empty, confirmDelete="without-dry-run")
     check_extras(transfer(delete=True, confirmDelete=DIGEST), empty, extras(), WHERE)
+
+
+MOSTLY = Mostly(path="media%20films", entries=900, of_entries=901, bytes=90_000, of_bytes=90_000)
+
+
+def test_more_than_half_of_one_path_goes_from_no_destination_that_nobody_has_looked_at() -> None:
+    found = extras().model_copy(update={"mostly": [MOSTLY]})
+    said = refusal(found, confirmDelete="without-dry-run")
+    assert "900 of 901 entries (90,000 of 90,000 bytes) of /restore/media films" in said
+    assert "confirm the digest of a dry run" in said
+    check_extras(transfer(delete=True, confirmDelete=DIGEST), source(), found, WHERE)
+
+
+def test_a_path_that_brings_nothing_is_named_however_little_would_go() -> None:
+    empty = MOSTLY.model_copy(update={"entries": 1, "bytes": 100, "empty": True})
+    said = refusal(extras().model_copy(update={"mostly": [empty]}), confirmDelete="without-dry-run")
+    assert "1 of 901 entries (100 of 90,000 bytes) of /restore/media films, of which the source has no file" in said
 
 
 def test_where_there_are_none_nothing_has_to_be_confirmed() -> None:

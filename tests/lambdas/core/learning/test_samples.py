@@ -7,11 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lambdas.core.chunks.events import Delivered
+from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.estimate import measured
+from lambdas.core.estimate.history import Event
 from lambdas.core.estimate.profile import Profile, hosts
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.learning.arrivals import Arrivals
-from lambdas.core.learning.sample import Sample
+from lambdas.core.learning.sample import Sample, events
 from lambdas.core.learning.samples import repeats_of, samples_of, tails_of
 from tests.lambdas.builders import DESTINATION_ID, SOURCE_ID, node, transfer
 from tests.lambdas.traffic import Traffic
@@ -19,6 +22,7 @@ from tests.lambdas.traffic import Traffic
 HOSTS = hosts(SOURCE_ID, DESTINATION_ID)
 TYPE = "t3.small"
 ACCURACY = 0.05
+GB = 10**9
 
 
 def pair(slot: int, **changes: Any) -> list[Node]:
@@ -57,11 +61,40 @@ def test_how_much_longer_relays_live_than_data_moves_is_learnt_of_those_that_saw
     assert tails_of(transfer(), Arrivals(), seen) == []
 
 
+def repeats(arrived: int, sent: int, run: int = 1, skipped: int | None = None) -> list[Sample]:
+    end = Delivered(bytes=arrived, files=1, chunks=1, sent_bytes=sent, epoch=first_epoch(1), skipped=skipped)
+    return repeats_of(transfer().model_copy(update={"run": run}), end)
+
+
 def test_the_share_that_was_sent_beyond_what_arrived_is_learnt_of_a_first_run() -> None:
-    assert values(repeats_of(transfer(), 100, 103), HOSTS, "repeated") == [pytest.approx(0.03)]
-    assert values(repeats_of(transfer(), 100, 100), HOSTS, "repeated") == [0.0]
-    assert repeats_of(transfer(), 0, 0) == []
-    assert repeats_of(transfer().model_copy(update={"run": 2}), 100, 20) == []
+    assert values(repeats(100 * GB, 103 * GB), HOSTS, "repeated") == [pytest.approx(0.03)]
+    assert values(repeats(100 * GB, 100 * GB), HOSTS, "repeated") == [0.0]
+    assert repeats(100 * GB, 20 * GB, run=2) == []
+
+
+def test_what_was_sent_of_skipped_files_and_what_a_few_bytes_sent_is_no_share() -> None:
+    # A log of 60 MB that grew while it was sent, and was skipped: two bytes arrived.
+    assert repeats(2, 60 * 10**6, skipped=1) == []
+    assert repeats(10 * GB, 10 * GB + 60 * 10**6, skipped=1) == []
+    assert repeats(60, 120) == repeats(0, 0) == repeats(16 * 2**20 - 1, 2**25) == []
+
+
+def test_a_share_weighs_as_much_as_its_bytes_and_is_never_more_than_is_plausible() -> None:
+    assert [sample.weight for size in (10**8, GB, 50 * GB) for sample in repeats(size, size)] == [0.1, 1.0, 1.0]
+    assert values(repeats(GB, 50 * GB), HOSTS, "repeated") == [1.0]
+    profile = Profile()
+    for size, share in ((10**8, 0.5), (GB, 0.02), (10**8, 0.5), (GB, 0.02)):
+        event = events(repeats(size, round(size * (1 + share))))[HOSTS, None, "repeated"]
+        profile = profile.refined("repeated", event, 0.0)
+    known = profile.known("repeated")
+    assert known is not None
+    # Of 2.2 GB 140 MB went twice.
+    assert known.value == pytest.approx(0.14 / 2.2)
+
+
+def test_what_one_transfer_shows_of_a_metric_is_one_sample_with_its_spread() -> None:
+    shown = events([Sample(TYPE, "interRegion", rate, lasted) for rate, lasted in ((10.0, 5.0), (14.0, 9.0))])
+    assert shown == {(TYPE, None, "interRegion"): Event(12.0, 2.0, 2, 1.0, 9.0)}
 
 
 def test_direct_path_alone() -> None:
@@ -215,10 +248,14 @@ def test_what_a_limit_allowed_is_no_limit_of_the_machines() -> None:
 
 
 def test_pairs_without_a_direct_path() -> None:
-    traffic = Traffic({"pair-1": 30.0, "pair-2": 20.0}, {"pair-1": 0.0, "pair-2": 0.0}, size_mb=500)
-    samples = learnt(traffic, relays(2))
+    rates = {"pair-1": 30.0, "pair-2": 20.0}
+    samples = learnt(Traffic(rates, {"pair-1": 0.0, "pair-2": 6.0}, size_mb=700), relays(2))
     assert values(samples, TYPE, "interRegion") == [pytest.approx(rate, rel=ACCURACY) for rate in (30.0, 20.0)]
     assert values(samples, HOSTS, "direct") == []
+    # Of two at once nobody can tell whether the ends held them back.
+    samples = learnt(Traffic(rates, dict.fromkeys(rates, 0.0), size_mb=500), relays(2))
+    assert values(samples, TYPE, "interRegion") == []
+    assert values(samples, TYPE, "interRegionAtLeast") == [pytest.approx(rate, rel=ACCURACY) for rate in (30.0, 20.0)]
 
 
 def test_pre_test_tells_of_all_relays_also_of_the_rejected() -> None:
@@ -247,6 +284,16 @@ def test_pre_test_that_failed_or_met_the_limit_of_the_source_says_nothing_about_
     samples = samples_of(transfer(), Arrivals(), [*failed, *starved], {})
     assert values(samples, TYPE, "interRegion") == [40.0]
     assert values(samples, TYPE, "intraRegion") == []
+
+
+def test_a_pre_test_beside_another_transfer_tells_nothing_and_is_no_part_of_the_start_either() -> None:
+    nodes = pair(1, ready_at=1034.0, joined_at=1060.0, measured_inter_region=39.5, measured_intra_region=300.0)
+
+    def metrics(*beside: tuple[float, float]) -> dict[str, float]:
+        return {one.metric: one.value for one in samples_of(transfer(), Arrivals(), nodes, {}, beside=beside)}
+
+    assert metrics((1059.0, 1070.0)) == {"spawn": 34.0}
+    assert metrics((1000.0, 1030.0), (1061.0, 1070.0)) == {"spawn": 34.0, "interRegion": 39.5, "intraRegion": 300.0}
 
 
 def test_pair_of_two_types_tells_nothing_about_either() -> None:

@@ -40,3 +40,9 @@ def test_a_limit_that_was_changed_or_a_short_transfer_is_no_error_of_the_estimat
     short = estimate(1)
     rows = [row.model_copy(update={"seconds": 9.0}) for row in short.rows]
     assert "accuracy" not in learnt(estimate=short.model_copy(update={"rows": rows}))
+
+
+def test_error_of_the_estimate_is_that_of_the_row_that_was_chosen_first() -> None:
+    first = estimate(2)
+    later = first.model_copy(update={"chosen_pairs": 0, "first_choice": first.row(2)})
+    assert learnt(estimate=later)["accuracy"] == pytest.approx(30.0 / (50.0 / 3))

@@ -1,29 +1,20 @@
 """The meter against a simulated transfer that knows nothing of it: whatever happens, the bill is within the budget."""
 
-import random
-from dataclasses import dataclass, field, replace
-from math import inf
+from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from lambdas.core.estimate.budget import (
     FLIGHT_SECONDS,
     HELD_SECONDS,
     LOOK_SECONDS,
-    RELEASE_SECONDS,
     held_back,
-    most_rate,
 )
-from lambdas.core.estimate.figures import LIMIT_NOTE, Figures
-from lambdas.core.estimate.published_limits import capped
-from lambdas.core.fleet.relay_node import Node
 from lambdas.core.request import Objective
 from lambdas.core.spending.meter import Decision, Reading, Sent, Spent, affordable, control_dollars, decide
 from lambdas.core.tariff import cost
 from lambdas.core.tariff.prices import PriceBook
-from tests.lambdas.builders import estimate, figure, figures, node
+from tests.lambdas.builders import estimate, figures, node
 
 SIZE = 10**9
 # Some minutes at the rates below, so that the meter looks several times.
@@ -143,125 +134,3 @@ def test_money_that_was_spent_stays_spent() -> None:
     less = Spent.of(reading(1).spent(), 1160.0, Sent())
     assert less.not_below(more).total == pytest.approx(more.relays + more.egress + more.control_plane)
     assert less.not_below(None) == less
-
-
-@dataclass
-class Simulation:
-    """Second by second: rates and relays come and go as `chance` has it, looks come late, stops take their time."""
-
-    chance: random.Random
-    pairs: int
-    most: float
-    on_budget: str
-    lost: float
-    zone_gb: float = 0.0
-    burst: float = 1.0
-    limited: bool = False
-    now: float = 1000.0
-    sent: float = 0.0
-    delivered: float = 0.0
-    rate: float = DIRECT
-    stopped_at: float | None = None
-    released: bool = False
-    nodes: list[Node] = field(default_factory=list)
-    highest: float = 0.0
-
-    def run(self) -> None:
-        look_at = self.now + self.chance.uniform(0, 60)
-        for _ in range(self.pairs):
-            self.launch()
-        while self.delivered < LONG and self.stopped_at is None:
-            self.second()
-            if self.now >= look_at:
-                self.look()
-                look_at = self.now + self.chance.uniform(50, 60)
-
-    def second(self) -> None:
-        live = sum(n.ended_at is None for n in self.nodes if n.stage == 0)
-        self.rate = self.chance.uniform(0.1, 1.0) * min(self.burst * (DIRECT + live * PAIR), ENDS)
-        moved = min(self.rate * 1e6, LONG - self.delivered)
-        self.sent += moved
-        self.delivered += moved * (1 - self.lost)  # the rest is sent again
-        self.now += 1
-        self.highest = max(self.highest, self.reading().spent().total)
-        if live and self.chance.random() < 0.01:
-            self.end(self.chance.randrange(len(self.nodes)))
-            if not self.released and affordable(self.reading(), self.objective, 2) == 2:
-                self.launch()
-
-    def launch(self) -> None:
-        slot = len(self.nodes) // 2 + 1
-        self.nodes += [node(stage, slot, state="JOINED", requested_at=self.now) for stage in (0, 1)]
-
-    def end(self, which: int) -> None:
-        if self.nodes[which].ended_at is None:
-            self.nodes[which] = self.nodes[which].model_copy(update={"ended_at": self.now})
-
-    def look(self) -> None:
-        decision = decide(self.reading(), self.objective)
-        if decision is Decision.STOP:
-            self.finish(self.chance.uniform(0, 15))
-        elif decision is Decision.RELEASE_FLEET:
-            self.released = True
-            for _ in range(round(self.chance.uniform(0, RELEASE_SECONDS - 1))):
-                self.second()
-            for which in range(len(self.nodes)):
-                self.end(which)
-
-    def finish(self, seconds: float) -> None:
-        for _ in range(round(seconds)):
-            self.second()
-        self.stopped_at = self.now
-        for which in range(len(self.nodes)):
-            self.end(which)
-
-    def reading(self) -> Reading:
-        left = round((LONG - self.delivered) / (1 - self.lost))
-        nodes = tuple(self.nodes)
-        known = estimate(self.pairs).model_copy(
-            update={"figures": bursting(self.zone_gb, self.burst, limited=self.limited)}
-        )
-        found = Reading(self.now, nodes, known, 100, 1000.0, round(self.sent), left, self.rate)
-        return replace(found, zone_usd_per_gb=self.zone_gb, limit=inf if self.limited else None)
-
-    @property
-    def objective(self) -> Objective:
-        return Objective.from_document({"maxCostUsd": self.most, "onBudget": self.on_budget})
-
-
-def bursting(zone_gb: float, burst: float, *, limited: bool = False) -> Figures:
-    """Figures whose paths may go `burst` times as fast as is expected, between zones at so many dollars per GB.
-
-    `limited`: the request holds the source to a quarter of the direct path, which somebody has lifted since.
-    """
-    paths = {name: figure(20.0).model_copy(update={"high": 20.0 * burst}) for name in ("direct", "pair")}
-    source = {"source": capped(figure(ENDS), DIRECT / 4, LIMIT_NOTE)} if limited else {}
-    return figures().model_copy(update={**paths, **source, "cross_zone": figure(zone_gb)})
-
-
-@settings(max_examples=25)
-@given(
-    st.integers(0, 2**32),
-    st.integers(0, 8),
-    st.floats(0, 0.3),
-    st.floats(0, 0.03),
-    st.sampled_from(["direct", "stop"]),
-    # Of no hop, of one between two zones, and of three.
-    st.sampled_from([0.0, 0.02, 0.06]),
-    st.sampled_from([1.0, 4.0]),
-    st.booleans(),
-)
-def test_the_bill_is_never_above_the_budget_and_the_transfer_not_stopped_before_it_must(
-    seed: int, pairs: int, lost: float, spare: float, on_budget: str, zone_gb: float, burst: float, limited: bool
-) -> None:
-    """At no second of a transfer, whatever its rates, losses, relays, zones, bursts, and a limit that was lifted."""
-    known, gb_usd = bursting(zone_gb, burst), EGRESS_GB + zone_gb
-    least = cost.egress(LONG, gb_usd) + control_dollars(100, [node()], 3600, estimate())
-    most = least + held_back(pairs, known, pre_test=False) + spare
-    simulation = Simulation(random.Random(seed), pairs, most, on_budget, lost, zone_gb, burst, limited)
-    simulation.run()
-    bill = simulation.reading().spent().total
-    assert max(bill, simulation.highest) <= most
-    if simulation.stopped_at is not None:
-        wait = cost.egress(most_rate(pairs, known) * 1e6 * HELD_SECONDS, gb_usd)
-        assert bill >= most - wait - held_back(pairs + 1, known, pre_test=False)

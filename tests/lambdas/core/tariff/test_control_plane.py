@@ -18,7 +18,7 @@ FOLLOWING = (
     "Is the Survey Still Wanted?",
     "Survey Broken",
 )
-REMOVING = ("Delete Extras",)
+REMOVING = ("Make Way", "Delete Extras")
 DECIDING = ("Decide Relays", "Are More Relays Wanted?", "Fleet Decided", "Is the Fleet a Guess?")
 
 
@@ -35,7 +35,7 @@ def test_objects_of_a_listing_double_up_to_50_000_lines(entries: int, parts: int
 
 
 def test_many_small_files_cost_what_their_listing_costs_to_read_and_write() -> None:
-    """A million files of 1 KiB were costed as one file of 1 GB (H7)."""
+    """A million files of 1 KiB were costed as one file of 1 GB."""
     one, million = (dollars(calls(chunks=500, pairs=0, seconds=20, spawn_seconds=0, entries=n)) for n in (1, 10**6))
     # 28 objects in place of one, and 150 GB-seconds.
     assert million - one == pytest.approx(27 * (3 * 5e-6 + 5 * 0.4e-6) + 150 * 16.6667e-6, rel=0.01)

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from lambdas.core.tariff.price_list import PriceListError, only_price, query
+from lambdas.core.tariff.price_list import PriceListError, has_price_list, only_price, query
 from lambdas.core.tariff.prices import PriceItem
 
 SMALL = PriceItem("instance-hour", "us-west-2", "t3.small")
@@ -23,6 +23,11 @@ def read(item: PriceItem, *entries: str) -> float:
     question = query(item)
     assert question is not None
     return only_price(item, question, entries)
+
+
+def test_only_the_commercial_partition_has_prices_in_dollars() -> None:
+    regions = ["us-west-2", "us-gov-west-1", "cn-north-1", "eusc-de-east-1", "eu-central-1"]
+    assert [region for region in regions if has_price_list(region)] == ["us-west-2", "eu-central-1"]
 
 
 def test_the_one_nonzero_price_is_taken() -> None:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -6,6 +7,7 @@ from lambdas.core.errors import BudgetTooSmall, InvalidRequest
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.network_map import NetworkMap
 from lambdas.core.intake.destination_lock import Holding
+from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.handlers.calls.estimate_request import EstimateRequest, estimate_request
 from lambdas.handlers.states.estimate_transfer import EstimateInput, estimate_transfer
 from lambdas.handlers.states.validate_request import ValidateInput, validate_request
@@ -47,10 +49,36 @@ def test_many_small_files_take_longer_than_their_bytes() -> None:
 
 
 def without_whole_time(found: Estimate) -> Estimate:
-    """But for what only a survey tells: the time that it took, and how many entries there are."""
+    """But for what only a survey tells: the time that it took, and how many entries there are; and for the advice that
+    only people get.
+    """
     unknown = {"whole_seconds": None, "whole_seconds_high": None}
     rows = [row.model_copy(update=unknown) for row in found.rows]
-    return found.model_copy(update={"rows": rows, "figures": found.figures.model_copy(update={"entries": None})})
+    figures = found.figures.model_copy(update={"entries": None})
+    return found.model_copy(update={"rows": rows, "figures": figures, "alternatives": None})
+
+
+def test_advice_has_the_ends_larger_types_and_their_prices() -> None:
+    cloud = known()
+    for region, facts in cloud.instance_types.items():
+        for size, gbps in (("large", 0.75), ("xlarge", 1.25), ("4xlarge", 5.0), ("8xlarge", 10.0)):
+            zones = frozenset({f"{region}a"})
+            facts.known[f"m5.{size}"] = TypeFacts(f"m5.{size}", 2, "x86_64", gbps, gbps, 0, 0, False, zones)
+        facts.known["m5.xlarge"] = replace(facts.known["m5.xlarge"], zones=frozenset())
+    found = ask(cloud, request(), sizeBytes=100 * SIZE)
+    advice = {one.kind: one for one in found.alternatives}
+    assert set(advice) == {"peering", "larger-ends"}
+    assert advice["peering"].seconds < found.row(0).seconds
+    # m5.xlarge is not offered there; the embedded table has $0.768 and $0.856 an hour for an m5.4xlarge.
+    assert "m5.4xlarge as the source and m5.4xlarge as the destination" in advice["larger-ends"].what
+    assert "$1.421 more for each hour" in advice["larger-ends"].note
+
+
+def test_advice_of_machines_that_nobody_knows_is_left_out() -> None:
+    cloud = known()
+    for facts in cloud.instance_types.values():
+        facts.known.clear()
+    assert "larger-ends" not in {one.kind for one in ask(cloud, request(), sizeBytes=SIZE).alternatives or []}
 
 
 def test_nothing_is_written_locked_or_announced() -> None:

@@ -46,6 +46,14 @@ def test_twice_is_as_good_as_once_and_the_report_stays() -> None:
     assert cloud.objects.objects["transfers/first/report.json"] == written
 
 
+def test_report_of_what_was_stopped_and_only_then_taken_down_says_why() -> None:
+    cloud = spawned(1)
+    cloud.executions.stop(ARN, "Cancelled", "wrong disk")
+    ask(cloud)
+    report = json.loads(cloud.objects.objects["transfers/first/report.json"])
+    assert report["cause"] == "the execution is ABORTED (Cancelled): wrong disk; taken down"
+
+
 def test_name_that_nobody_has_is_refused() -> None:
     with pytest.raises(NoSuchTransfer, match=r"\$\.transferId: there is no transfer 'first'"):
         ask(Cloud())

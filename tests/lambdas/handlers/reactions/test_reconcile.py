@@ -9,7 +9,6 @@ from lambdas.core.ends.commands import Command
 from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.errors import TeardownIncomplete, WriteConflict
 from lambdas.core.fleet import node_life
-from lambdas.handlers.reactions.reconcile import reconcile
 from lambdas.handlers.reactions.replace_relay import replace_relay
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
@@ -33,6 +32,7 @@ from tests.lambdas.builders import (
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import begin, path_ids, spawned
 from tests.lambdas.machines import printed
+from tests.lambdas.minute import minute
 from tests.lambdas.told import CONTROL, told
 
 
@@ -50,7 +50,7 @@ def advance(cloud: Cloud, sender: int, receiver: int | None = None, failed: int 
 
 
 def run(cloud: Cloud) -> Any:
-    return reconcile(BusEvent.from_document({"detail-type": "Scheduled Event", "detail": {}}), cloud.world)
+    return minute(cloud)
 
 
 def test_heartbeat_is_sent_only_while_both_ends_advance() -> None:
@@ -179,14 +179,14 @@ def test_transfer_whose_teardown_failed_is_taken_down_again() -> None:
         run(cloud)
     assert cloud.transfers.active() != []
     cloud.compute[WEST].immortal = False
-    assert run(cloud) == {"first": {"swept": "FAILED"}}
+    assert run(cloud)["first"]["swept"] == "FAILED"
     assert (cloud.alive(), cloud.transfers.active()) == ([], [])
 
 
 def test_transfer_without_a_running_execution_is_swept() -> None:
     cloud = running()
     cloud.executions.statuses[ARN] = "ABORTED"
-    assert run(cloud) == {"first": {"swept": "ABORTED"}}
+    assert run(cloud)["first"]["swept"] == "ABORTED"
     assert cloud.alive() == []
     assert cloud.transfers.active() == []
     assert "transfers/first/report.json" in cloud.objects.objects
@@ -229,10 +229,10 @@ def test_execution_that_is_not_known_yet_is_waited_for() -> None:
     cloud = running()
     cloud.executions.statuses[ARN] = None
     cloud.clock.time = 1119.0
-    assert run(cloud) == {"first": {"waiting": "its execution is not known yet"}}
+    assert run(cloud)["first"]["waiting"] == "its execution is not known yet"
     assert len(cloud.alive()) == 2
     cloud.clock.time = 1121.0
-    assert run(cloud) == {"first": {"swept": None}}
+    assert run(cloud)["first"]["swept"] is None
     assert cloud.alive() == []
 
 
@@ -250,7 +250,7 @@ def test_heartbeat_does_not_wait_for_the_sweep_of_another_transfer() -> None:
         return printed({"stopped": "before"})
 
     cloud.commands[WEST].scripts["stop"] = stop
-    assert run(cloud)["before"] == {"swept": "ABORTED"}
+    assert run(cloud)["before"]["swept"] == "ABORTED"
     assert swept_after == [("heartbeat", "token")]
 
 
@@ -319,7 +319,7 @@ def test_what_a_state_left_that_ended_after_the_sweep_is_taken_down_and_the_repo
     written = cloud.objects.objects["transfers/first/report.json"]
     cloud.objects.put(f"{ENDS}announced/late.json", b"late")
     cloud.transfers.change(transfer(), transfer_life.REOPEN)
-    assert run(cloud) == {"first": {"swept": "ABORTED"}}
+    assert run(cloud)["first"]["swept"] == "ABORTED"
     assert cloud.objects.objects["transfers/first/report.json"] == written
     assert not cloud.objects.keys(f"{ENDS}announced/")
     assert cloud.transfers.active() == []
@@ -330,8 +330,9 @@ def test_outcome_whose_event_was_lost_ends_the_transfer() -> None:
     body = {"schemaVersion": 1, "type": "Transfer Delivered", "transferId": "first", "epoch": first_epoch(1)}
     counts = {"bytes": 10, "files": 2, "chunks": 1, "sentBytes": 12}
     told(cloud, BusEvent.from_document({"detail-type": "Transfer Delivered", "detail": body | counts}))
-    assert run(cloud)["first"] == {"released": True}
-    assert cloud.executions.answers == [("success", ("token", {"delivered": {**counts, "epoch": first_epoch(1)}}))]
+    assert run(cloud)["first"]["released"]
+    delivered_by = {"delivered": {**counts, "epoch": first_epoch(1)}}
+    assert cloud.executions.answers == [("heartbeat", "token"), ("success", ("token", delivered_by))]
 
 
 def test_relay_that_the_sender_lost_is_told_of_again_when_the_event_was_lost() -> None:
@@ -342,6 +343,3 @@ def test_relay_that_the_sender_lost_is_told_of_again_when_the_event_was_lost() -
     assert run(cloud)["first"]["lost"] == 1
     about = {"transferId": "first", "nodeId": "source-1-0", "message": "connection reset"}
     assert cloud.events.put_events == [("Relay Lost", about)]
-
-
-# The tests' clock stands at 1000 s: 00:16:40 of a Thursday.

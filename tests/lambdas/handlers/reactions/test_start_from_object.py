@@ -110,3 +110,19 @@ def test_data_in_another_bucket_starts_its_template_and_nothing_is_written_there
     assert name.startswith("daily-a-b-csv-")
     assert started["source"]["paths"] == ["/mnt/exports/daily/a b.csv"]
     assert cloud.objects.objects == {}
+
+
+@pytest.mark.parametrize(("size", "count"), [(0, 0), (7, 1)])
+def test_folder_that_a_person_makes_in_the_console_starts_nothing(size: int, count: int) -> None:
+    cloud = Cloud()
+    template = request(source={**request()["source"], "paths": ["/mnt/exports/{key}"]})
+    detail = {
+        "bucket": {"name": "exports"},
+        "object": {"key": "daily/", "size": size, "sequencer": "1"},
+        "request": template,
+    }
+    answered = start_from_object(
+        BusEvent.from_document({"detail-type": "Object Created", "detail": detail}), cloud.world
+    )
+    assert len(cloud.executions.started) == count
+    assert ("ignored" in answered) == (size == 0)

@@ -15,7 +15,7 @@ from tests.lambdas import builders
 from tests.lambdas.builders import IRELAND, SHARED, WEST, delivered, paths, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import ROUTE_KEY, path_ids, spawned, states
-from tests.lambdas.machines import AGENT_SECONDS, BOOT_SECONDS, failed
+from tests.lambdas.machines import AGENT_SECONDS, BOOT_SECONDS, failed, printed
 
 
 def run(cloud: Cloud) -> dict[str, Any]:
@@ -169,6 +169,16 @@ def test_relay_whose_daemon_fails_is_lost_with_the_output() -> None:
     assert run(cloud) == {"ready": 0}
     assert "does not hash" in str(next(n for n in cloud.nodes.of("first") if n.stage == 0).reason)
     assert cloud.alive() == []
+
+
+def test_relay_that_its_agent_did_not_start_in_time_is_started_again() -> None:
+    cloud = spawned(1)
+    never_started = CommandResult(False, "Delivery Timed Out", "", "", started=False)
+    results = iter([never_started, never_started, printed({"ok": True})])
+    cloud.commands[WEST].scripts["relay"] = lambda _: next(results)
+    assert run(cloud) == {"ready": 1}
+    assert cloud.commands[WEST].commands == 3
+    assert set(cloud.commands[WEST].given) == {JOIN_TIMEOUT_SECONDS}
 
 
 def test_instance_that_dies_while_booting_is_lost() -> None:

@@ -1,5 +1,6 @@
 """The direct path carries 20 MB/s; nobody has measured these machines."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import LaneProgress
 from lambdas.core.estimate.first_contact import LOOK_SECONDS, RelayDecision
+from lambdas.core.estimate.rows import build_rows
 from lambdas.core.transfer_record import TransferRecord
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.decide_relays import DecideInput, decide_relays
@@ -116,7 +118,7 @@ def served(pairs: int = 1, **rates: float) -> Cloud:
     """A first decision for `pairs`, which have joined; then the paths carry `rates`."""
     like, cloud = undecided(), undecided()
     flow(like, direct=20.0)
-    chosen = decide(like).model_copy(update={"chosen_pairs": pairs, "pre_test": False})
+    chosen = decide(like).having(pairs).model_copy(update={"chosen_pairs": pairs, "pre_test": False})
     taken = decisions(like)[0].model_copy(update={"pairs": pairs})
     reported = flow(cloud, direct=20.0)
     cloud.clock.sleep(like.clock.now() - cloud.clock.now())
@@ -161,9 +163,64 @@ def test_ends_that_are_full_get_no_more_relays_and_keep_those_that_helped() -> N
     assert set(states(cloud).values()) == {"JOINED"}
 
 
+def test_a_number_of_pairs_between_two_rows_gets_its_own() -> None:
+    """Of 16 pairs 9 came, and the ends are full; the estimate has rows of 8 and of 16 pairs."""
+    cloud = served(9, direct=6.0, **{f"pair_{slot}": 6.0 for slot in range(1, 10)})
+    known = record(cloud).estimate
+    assert known is not None
+    rows = [row for row in build_rows(SIZE, 16, known.figures) if row.pairs <= 8 or row.pairs == 16]
+    chosen = known.model_copy(update={"rows": rows, "chosen_pairs": 16})
+    cloud.transfers.change(transfer(), transfer_life.note(estimate=chosen))
+    found = decide(cloud)
+    assert (found.chosen_pairs, found.chosen.pairs) == (9, 9)
+    assert [row.pairs for row in found.rows] == [*range(10), 16]
+    assert found.row(8).cost_usd < found.chosen.cost_usd < found.row(16).cost_usd
+
+
+def test_pairs_that_carry_less_than_expected_become_more_than_there_were_rows() -> None:
+    """Eight were expected to fill the ends; they carry 3 MB/s each, and the deployment allows 16."""
+    cloud = served(8, direct=20.0, **{f"pair_{slot}": 3.0 for slot in range(1, 9)})
+    known = record(cloud).estimate
+    assert known is not None
+    assert known.rows[-1].pairs == 8
+    world = replace(cloud.world, env=replace(cloud.world.env, max_pairs=16))
+    found = decide_relays(DecideInput(transfer=transfer()), world)
+    last = decisions(cloud)[-1]
+    assert (last.served, last.pairs) == (8, 16)
+    assert (found.chosen_pairs, found.rows[-1].pairs) == (16, 16)
+
+
 def test_a_budget_bears_what_is_launched_later_too() -> None:
     cloud = undecided(objective={"maxCostUsd": 2.2})
     flow(cloud, direct=20.0)
     found = decide(cloud)
     rows = {row.pairs: row.cost_usd for row in found.rows}
     assert rows[found.chosen_pairs] < 2.2
+
+
+def test_nothing_is_decided_once_the_sender_has_sent_all() -> None:
+    """Lanes that wait for their last acknowledgements carry nothing, which is no reason against relays."""
+    cloud = served(2, direct=0.0, pair_1=0.0, pair_2=0.0)
+    before = record(cloud)
+    said = cloud.agents.progresses[SHARED, "sender"]
+    planned = before.plan.bytes if before.plan else 0
+    done = said.model_copy(update={"moved_bytes": planned, "bytes": planned - MB})
+    cloud.agents.progress = lambda *_: done  # type: ignore[method-assign]
+    found = decide(cloud)
+    assert found.on_the_way is None
+    assert record(cloud) == before
+    assert set(states(cloud).values()) == {"JOINED"}
+
+
+def test_row_that_was_chosen_first_is_kept_whatever_it_becomes() -> None:
+    cloud = served(1, direct=20.0, pair_1=20.0)
+    first = decisions(cloud)[0]
+    chosen = record(cloud).estimate
+    assert chosen is not None
+    assert (chosen.chosen_pairs, chosen.first_choice) == (first.pairs, None)
+    more = decide(cloud)
+    assert more.chosen_pairs > 1
+    assert more.first_choice == chosen.row(1) == more.chosen_first
+    kept = record(cloud).estimate
+    assert kept is not None
+    assert kept.chosen_first == chosen.row(1)

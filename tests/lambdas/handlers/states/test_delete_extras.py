@@ -1,5 +1,6 @@
 """What was confirmed goes last; what is still there is told, and a removal that broke off is tried again."""
 
+import json
 from typing import Any
 
 import pytest
@@ -7,9 +8,11 @@ import pytest
 from lambdas.adapters.records import CommandResult
 from lambdas.core import transfer_life
 from lambdas.core.deletion import Deleted, Remaining
-from lambdas.core.ends.epochs import first_epoch
+from lambdas.core.ends.epochs import first_epoch, start_of
 from lambdas.core.errors import DeletionIncomplete, DeletionInterrupted, TransferFenced
-from lambdas.handlers.states.delete_extras import DeleteInput, SurveyedExtras, delete_extras
+from lambdas.handlers.states.delete_extras import delete_extras
+from lambdas.handlers.states.make_way import make_way
+from lambdas.operations.removal import RemovalInput, SurveyedExtras
 from tests.lambdas.builders import DESTINATION_ID, ENDS, IRELAND, paths, plan, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.core.intake.test_extras import DIGEST, extras
@@ -31,7 +34,7 @@ def moved(result: CommandResult) -> Cloud:
 
 
 def run(cloud: Cloud) -> Deleted:
-    return delete_extras(DeleteInput(transfer=transfer(), survey=SurveyedExtras(extras=extras())), cloud.world)
+    return delete_extras(RemovalInput(transfer=transfer(), survey=SurveyedExtras(extras=extras())), cloud.world)
 
 
 def noted(cloud: Cloud) -> Deleted | None:
@@ -56,6 +59,27 @@ def test_the_destination_is_told_the_list_its_digest_and_the_directory_that_it_i
         "path": "/restore",
         "epoch": first_epoch(1),
     }
+
+
+def test_before_anything_moves_only_what_is_in_the_way_goes_by_an_order_that_the_first_receiver_makes_void() -> None:
+    cloud = Cloud(control_bucket="cpt-control-123456789012-us-west-2")
+    cloud.transfers.create(transfer())
+    cloud.transfers.change(transfer(), transfer_life.note(paths=paths(), plan=plan()))
+    cloud.commands[IRELAND].scripts["delete"] = lambda _: printed(ALL)
+    asked = RemovalInput(transfer=transfer(), survey=SurveyedExtras(extras=extras(in_the_way=2)))
+    assert make_way(asked, cloud.world).entries == 4
+    assert noted(cloud) is None, "the report tells them with all others, once those are gone too"
+    cloud.transfers.change(transfer(), transfer_life.COUNT_ATTEMPT)
+    cloud.commands[IRELAND].scripts["delete"] = lambda _: printed({**ALL, "remaining": {"not-empty": 1}})
+    cloud.objects.put(f"{ENDS}remaining/1/part-00000.ndjson", b'{"path":"d","reason":"not-empty"}\n')
+    with pytest.raises(DeletionIncomplete):
+        make_way(asked, cloud.world)
+    assert noted(cloud) is not None
+    ((_, _, before), (_, _, again)) = cloud.commands[IRELAND].sent
+    assert before is not None
+    assert again is not None
+    assert (before["inTheWay"], before["epoch"], again["epoch"]) == (True, 1, first_epoch(1))
+    assert start_of(before["epoch"]) < 1
 
 
 def test_what_is_still_there_is_counted_named_and_noted() -> None:
@@ -91,3 +115,19 @@ def test_nothing_is_removed_once_the_transfer_is_taken_down() -> None:
     with pytest.raises(TransferFenced):
         run(cloud)
     assert cloud.commands[IRELAND].sent == []
+
+
+def test_what_became_of_each_extra_is_listed_beside_the_report() -> None:
+    cloud = moved(printed({**DONE, "remaining": {"changed": 1}, "remainingParts": 1}))
+    listed = [{"path": path, "kind": "file", "size": 3, "mtimeNs": 1} for path in ("a", "b")]
+    lines = b"".join(json.dumps(line).encode() + b"\n" for line in listed)
+    cloud.objects.put(f"{ENDS}extras/1/part-00000.ndjson", lines)
+    cloud.objects.put(f"{ENDS}remaining/1/part-00000.ndjson", b'{"path": "b", "reason": "changed"}\n')
+    with pytest.raises(DeletionIncomplete):
+        run(cloud)
+    found = cloud.objects.objects["transfers/first/entries/1/extras-00000.ndjson"].splitlines()
+    assert [json.loads(line) for line in found] == [
+        {"path": "a", "outcome": "deleted", "kind": "file", "bytes": 3},
+        {"path": "b", "outcome": "refused", "kind": "file", "bytes": 3, "reason": "changed"},
+        {"end": True, "entries": 2, "complete": True},
+    ]

@@ -5,7 +5,7 @@ import pytest
 from lambdas.core.errors import BudgetTooSmall
 from lambdas.core.estimate.dry_run import DryRun
 from lambdas.core.estimate.figures import Figures
-from lambdas.core.transfer import Survey
+from lambdas.core.survey import Survey
 from lambdas.handlers.states.estimate_transfer import EstimateInput, estimate_transfer
 from lambdas.operations.estimate.estimation import gateway
 from tests.lambdas.builders import ENDS, profile, survey, transfer
@@ -37,7 +37,7 @@ def test_where_nothing_is_moved_the_estimate_is_of_measuring() -> None:
     accepted = transfer(profile="measure", objective={"deadlineSeconds": 1}, relays={"pairs": 4})
     found = estimate_transfer(EstimateInput(transfer=accepted, survey=survey(size=2 * 10**9)), cloud.world)
     assert (found.bytes, found.chosen_pairs, found.pre_test, found.rows[0].pairs) == (0, 1, True, 1)
-    assert found.row(1).seconds == 5 + 3 * cloud.world.env.pre_test_seconds
+    assert found.row(1).seconds == 5 + 2.25 * cloud.world.env.pre_test_seconds
 
 
 def test_what_a_sample_says_is_told_beside_rows_of_the_plain_size() -> None:
@@ -52,6 +52,18 @@ def test_what_a_sample_says_is_told_beside_rows_of_the_plain_size() -> None:
     assert packed.packing.saved_seconds == pytest.approx(0.75 * packed.row(packed.chosen_pairs).seconds, abs=1e-3)
     assert packed.rows == plain.rows
     assert packed.notes == [*plain.notes, packed.packing.words]
+
+
+def test_of_a_path_that_nobody_has_measured_is_expected_what_others_of_the_same_regions_carry() -> None:
+    cloud = Cloud(third=("eu-central-1", "us-east-1"))
+    for pair, rate in (("us-west-2>eu-central-1", 30.0), ("us-east-1>eu-west-1", 34.0), ("us-east-1>us-west-2", 400.0)):
+        cloud.profiles.integrate("t3.small", pair, "interRegion", rate, 0.0)
+    found = estimate_transfer(EstimateInput(transfer=transfer(), survey=survey()), cloud.world)
+    assert found.figures.direct.value == 32.0
+    assert found.on_the_way
+    cloud.profiles.integrate("i-0aaaaaaaaaaaaaaa1>i-0bbbbbbbbbbbbbbb2", PAIR, "direct", 20.0, 0.0)
+    known = estimate_transfer(EstimateInput(transfer=transfer(), survey=survey()), cloud.world)
+    assert known.figures.direct.value == 20.0
 
 
 def test_what_nobody_knows_is_marked_assumed() -> None:

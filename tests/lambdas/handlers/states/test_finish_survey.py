@@ -6,18 +6,20 @@ from lambdas.core.errors import CommandFailed, CptError, DestinationTooSmall, Su
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.transfer_record import Outcome
 from lambdas.handlers.states.finish_survey import FinishInput, finish_survey
-from tests.lambdas.builders import WEST, delivered, open_survey, survey, transfer
+from tests.lambdas.builders import SHARED, WEST, delivered, open_survey, survey, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.machines import failed, printed
 
 
-def scanning() -> tuple[Cloud, FinishInput]:
+def scanning(*, answers: bool = True) -> tuple[Cloud, FinishInput]:
     cloud = Cloud()
     cloud.transfers.create(transfer())
     cloud.commands[WEST].scripts["scan"] = lambda _: None
     source = transfer().source
-    command_id = cloud.commands[WEST].send("scan", [source.instance_id], "first", None)
-    opened = open_survey().model_copy(update={"command_id": command_id})
+    answer_id = "0123456789abcdef" if answers else None
+    place = f"{WEST} cpt-transfers {SHARED} {answer_id}" if answers else None
+    command_id = cloud.commands[WEST].send("scan", [source.instance_id], "first", None, answer=place)
+    opened = open_survey().model_copy(update={"command_id": command_id, "answer_id": answer_id})
     return cloud, FinishInput(transfer=transfer(), survey=opened)
 
 
@@ -33,6 +35,13 @@ def test_the_estimate_is_of_the_whole_listing() -> None:
     record = cloud.transfers.get("first")
     assert record is not None
     assert record.estimate == found
+
+
+def test_a_listing_that_was_begun_before_there_were_answers_is_the_output_of_its_command() -> None:
+    cloud, event = scanning(answers=False)
+    done = printed(survey(9).source.to_document())
+    cloud.clock.at(60.0, lambda: cloud.commands[WEST].end(event.survey.command_id, done))
+    assert finish_survey(event, cloud.world).bytes == 10**9
 
 
 @pytest.mark.parametrize(

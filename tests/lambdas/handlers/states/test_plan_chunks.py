@@ -8,7 +8,8 @@ from lambdas.core.chunks.chunk import RANGE_SIZE, RANGES_PER_RUN
 from lambdas.core.chunks.chunk_life import Change
 from lambdas.core.chunks.plan import MIB
 from lambdas.core.errors import FailTransfer, TransferFenced
-from lambdas.core.transfer import ComparisonSurvey, TransferPlan
+from lambdas.core.survey import ComparisonSurvey
+from lambdas.core.transfer import TransferPlan
 from lambdas.handlers.states.plan_chunks import PlanInput, plan_chunks
 from tests.lambdas.builders import ARN, ENDS, SHARED, estimate, paths, survey, transfer
 from tests.lambdas.cloud import Cloud

@@ -118,7 +118,7 @@ def test_failure_for_good_discards_all_that_were_to_be_tested() -> None:
 
 def test_long_test_of_many_pairs_ends_before_its_lambda_does() -> None:
     cloud = ready(2)
-    cloud.world = replace(cloud.world, env=replace(cloud.world.env, pre_test_seconds=200.0))
+    cloud.world = replace(cloud.world, env=replace(cloud.world.env, pre_test_seconds=400.0))
     started = cloud.clock.time
     assert len(pre_test_relays(PreTestInput(transfer=transfer()), cloud.world)["rejected"]) == 2
     assert cloud.clock.time - started == 780

@@ -1,7 +1,7 @@
 import pytest
 
 from lambdas.adapters.records import CommandResult
-from lambdas.core.errors import PathUnreachable
+from lambdas.core.errors import AgentBusy, PathUnreachable
 from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths
 from lambdas.handlers.states.resolve_paths import LISTEN_SECONDS, ResolveInput, resolve_paths
 from tests.lambdas.builders import DESTINATION_ID, IRELAND, SOURCE_ID, WEST, transfer
@@ -73,6 +73,43 @@ def test_where_one_probe_has_failed_nobody_waits_for_the_other(
     with pytest.raises(PathUnreachable, match=told):
         run(cloud, transfer())
     assert cloud.clock.monotonic() - before < LISTEN_SECONDS
+
+
+def reachable_once_someone_listens(cloud: Cloud) -> None:
+    """Whether the other probe gets through is up to the listener, which has its time from when its agent begins."""
+
+    def call(_: object) -> CommandResult:
+        began = DESTINATION_ID not in cloud.commands[IRELAND].busy
+        return printed({"reachable": True}) if began else failed("Connection refused")
+
+    cloud.commands[WEST].scripts["probe"] = call
+
+
+def test_agent_of_the_destination_that_begins_late_is_no_unreachable_path() -> None:
+    cloud = Cloud()
+    reachable_once_someone_listens(cloud)
+    cloud.commands[IRELAND].busy.add(DESTINATION_ID)
+    cloud.clock.at(150, lambda: cloud.commands[IRELAND].free(DESTINATION_ID, "probe"))
+    assert run(cloud, transfer()).direct_reachable
+
+
+def test_listener_whose_time_was_up_before_the_sources_agent_began_listens_again() -> None:
+    cloud = Cloud()
+    listened = iter([failed("nobody connected within 60 s"), printed({"reachable": True})])
+    cloud.commands[IRELAND].scripts["probe"] = lambda _: next(listened)
+    cloud.commands[WEST].busy.add(SOURCE_ID)
+    cloud.clock.at(150, lambda: cloud.commands[WEST].free(SOURCE_ID, "probe"))
+    assert run(cloud, transfer()).direct_reachable
+    assert cloud.commands[IRELAND].commands == 2
+
+
+@pytest.mark.parametrize(("region", "machine"), [(WEST, SOURCE_ID), (IRELAND, DESTINATION_ID)])
+def test_agent_that_never_begins_is_named_instead_of_groups_and_routes(region: str, machine: str) -> None:
+    cloud = Cloud()
+    reachable_once_someone_listens(cloud)
+    cloud.commands[region].busy.add(machine)
+    with pytest.raises(AgentBusy, match=f"the SSM agent of {machine}"):
+        run(cloud, transfer())
 
 
 def test_machine_without_public_address_is_refused_on_the_internet_path() -> None:

@@ -1,10 +1,11 @@
 import pytest
 
 from lambdas.core import transfer_life
-from lambdas.core.errors import CptError, LaunchRefused, MissingPermission, NoCapacity, Throttled, TransferFenced
+from lambdas.core.errors import CptError, LaunchRefused, MissingPermission, NoCapacity, TransferFenced
 from lambdas.core.request import Objective
 from lambdas.core.transfer_record import Spawned
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
+from lambdas.operations.fleet.turns import TurnLaterError
 from tests.lambdas.builders import IRELAND, WEST, delivered, estimate, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import begin
@@ -130,15 +131,41 @@ def test_no_capacity_anywhere_says_where_it_was_looked_for() -> None:
         spawn_relays(event(), cloud.world)
 
 
-def test_throttled_launch_is_retried_with_what_the_other_side_has() -> None:
+def test_throttled_launch_comes_again_for_its_own_side_alone() -> None:
     cloud = prepared()
     cloud.compute[WEST].refusals = {"t3.small": "RequestLimitExceeded"}
-    with pytest.raises(Throttled):
+    with pytest.raises(TurnLaterError) as later:
         spawn_relays(event(), cloud.world)
     assert len(cloud.alive()) == 2
     cloud.compute[WEST].refusals = {}
-    assert spawn_relays(event(), cloud.world)["spawned"] == 2
+    cloud.clock.time = max(later.value.queue.due.values())
+    again = event().model_copy(update={"queue": later.value.queue})
+    assert spawn_relays(again, cloud.world)["spawned"] == 2
     assert len(cloud.alive()) == 4
+    assert len(cloud.compute[IRELAND].launches) == 1
+
+
+def test_launch_that_stays_throttled_gives_back_at_once_what_the_other_side_has() -> None:
+    cloud = prepared()
+    cloud.compute[WEST].refusals = {"t3.small": "RequestLimitExceeded"}
+    began = cloud.clock.now()
+
+    def spawn_until_it_is_given_up() -> None:
+        waiting = event()
+        while True:
+            try:
+                spawn_relays(waiting, cloud.world)
+            except TurnLaterError as later:
+                assert len(cloud.alive()) == 2
+                waiting = event().model_copy(update={"queue": later.queue})
+                cloud.clock.time = max(cloud.clock.time, *later.queue.due.values())
+
+    with pytest.raises(NoCapacity, match="refused to launch in us-west-2 16 times"):
+        spawn_until_it_is_given_up()
+    assert cloud.alive() == []
+    assert set(nodes(cloud).values()) == {"LOST"}
+    assert cloud.clock.now() - began < 300
+    assert "NoCapacity" in noted(cloud).notes[0]
 
 
 def test_fence_set_while_launching_terminates_what_came() -> None:
@@ -245,7 +272,7 @@ def test_quota_that_grows_before_a_repeated_call_leaves_no_instance_without_a_no
     cloud = prepared()
     cloud.compute[WEST].quota = 1
     cloud.compute[IRELAND].refusals = {"t3.small": "RequestLimitExceeded"}
-    with pytest.raises(Throttled):
+    with pytest.raises(TurnLaterError):
         spawn_relays(event(2), cloud.world)
     first = cloud.alive()
     cloud.compute[WEST].quota, cloud.compute[IRELAND].refusals = 99, {}

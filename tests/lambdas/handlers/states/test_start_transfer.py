@@ -2,9 +2,9 @@ import pytest
 
 from lambdas.core import transfer_life
 from lambdas.core.ends.epochs import first_epoch
-from lambdas.core.errors import EndNotStarted, TransferFenced
+from lambdas.core.errors import AgentBusy, EndNotStarted, TransferFenced
 from lambdas.handlers.states.start_transfer import StartInput, start_transfer
-from tests.lambdas.builders import ENDS, IRELAND, WEST, delivered, paths, plan, transfer
+from tests.lambdas.builders import DESTINATION_ID, ENDS, IRELAND, WEST, delivered, paths, plan, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import begin
 from tests.lambdas.machines import failed
@@ -69,6 +69,18 @@ def test_end_that_does_not_start_shows_its_output() -> None:
     assert not record.running  # relays need not wait for a sender
     assert record.outcome is not None
     assert record.outcome.error == "EndNotStarted"
+
+
+def test_end_whose_agent_is_busy_ends_the_transfer_by_that_name() -> None:
+    cloud = prepared()
+    cloud.commands[IRELAND].busy.add(DESTINATION_ID)
+    with pytest.raises(AgentBusy, match=f"the SSM agent of {DESTINATION_ID}"):
+        start_transfer(event(), cloud.world)
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert not record.running
+    assert record.outcome is not None
+    assert record.outcome.error == "AgentBusy"
 
 
 def test_fenced_transfer_starts_nothing() -> None:

@@ -16,12 +16,14 @@ from lambdas.core.errors import (
     DestinationBusy,
     DestinationTaken,
     DestinationTooSmall,
+    EmptySource,
     SurveyProblem,
 )
 from lambdas.core.intake.destination_lock import Busy, ways_of
-from lambdas.core.transfer import ComparisonSurvey, PlanListing, Same, Survey
+from lambdas.core.survey import ComparisonSurvey, LeftAlone, Same, Survey
+from lambdas.core.transfer import PlanListing
 from lambdas.handlers.states.survey_ends import SurveyInput, survey_ends
-from tests.lambdas.builders import ENDS, IRELAND, WEST, announcement, chunk, plan, request, survey, transfer
+from tests.lambdas.builders import ENDS, IRELAND, SOURCE_ID, WEST, announcement, chunk, plan, request, survey, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.core.intake.test_extras import DIGEST, extras
 from tests.lambdas.machines import failed, printed
@@ -43,8 +45,43 @@ def test_both_surveys_come_back() -> None:
     assert run() == survey()
 
 
-def test_empty_source_is_fine() -> None:
-    assert run({"files": 0, "bytes": 0, "parts": 0}).source.files == 0
+def surveyed_empty(source: dict[str, Any], **keys: Any) -> str | None:
+    """What is noted of a source without a file but for `source`."""
+    cloud, good, asked = Cloud(), survey(), transfer(**keys)
+    cloud.transfers.create(asked)
+    listed = {**good.source.to_document(), "files": 0, "symlinks": 0, "bytes": 0, **source}
+    cloud.commands[WEST].scripts["scan"] = lambda _: printed(listed)
+    cloud.commands[IRELAND].scripts["scan"] = lambda _: printed(good.destination.to_document())
+    survey_ends(SurveyInput(transfer=asked), cloud.world)
+    record = cloud.transfers.get(asked.transfer_id)
+    assert record is not None
+    return record.empty_source
+
+
+def test_a_source_without_a_file_is_said_in_words() -> None:
+    assert surveyed_empty({"files": 1}) is None
+    assert surveyed_empty({"symlinks": 1}) is None
+    assert surveyed_empty({}) == (
+        f"$.source.paths: '/data/set' on {SOURCE_ID} holds no file; look whether its disk is mounted"
+    )
+
+
+def test_a_selection_that_leaves_no_file_is_said_with_its_reasons() -> None:
+    assert surveyed_empty({"unselected": {"too-small": 3, "excluded": 12}}) == (
+        f"no file of $.source.paths '/data/set' on {SOURCE_ID} is selected: 12 excluded, 3 too-small; look at $.select"
+    )
+    told = surveyed_empty({}, select={"pathsFrom": "/data/list"})
+    assert str(told).startswith("$.select.pathsFrom: '/data/list' names no file of '/data/set'")
+
+
+def test_a_source_without_a_file_ends_the_survey_where_the_request_says_so() -> None:
+    assert surveyed_empty({"files": 1}, emptySource="fail") is None
+    with pytest.raises(EmptySource, match=r"holds no file.*mounted, or leave \$\.emptySource out"):
+        surveyed_empty({}, emptySource="fail")
+
+
+def test_measuring_needs_no_file() -> None:
+    assert surveyed_empty({}, emptySource="fail", profile="measure") is None
 
 
 def problem(path: str, reason: str, count: int = 1) -> dict[str, Any]:
@@ -58,7 +95,7 @@ def problem(path: str, reason: str, count: int = 1) -> dict[str, Any]:
             problem("/no%20where", "No such file or directory"),
             None,
             SurveyProblem,
-            ["'/no where'", "No such file", "correct"],
+            ["'/no%20where'", "No such file", "correct"],
         ),
         (problem("/s", "Permission denied", 30), None, SurveyProblem, ["$.source.paths", "let root read", "29 more"]),
         (None, problem("/restore", "Not a directory"), SurveyProblem, ["$.destination.path", "name a directory"]),
@@ -132,7 +169,7 @@ COMPARISON = ComparisonSurvey(
 )
 
 
-def compared(**request: Any) -> tuple[Cloud, Survey]:
+def compared(comparison: ComparisonSurvey = COMPARISON, **request: Any) -> tuple[Cloud, Survey]:
     """A destination that is not empty, and has room for what is not there yet and for no more."""
     cloud = Cloud()
     cloud.transfers.create(transfer(**request))
@@ -141,7 +178,7 @@ def compared(**request: Any) -> tuple[Cloud, Survey]:
 
     def scan(command: Command | None) -> CommandResult:
         compares = command is not None and command["side"] == "comparison"
-        return printed((COMPARISON if compares else destination).to_document())
+        return printed((comparison if compares else destination).to_document())
 
     cloud.commands[WEST].scripts["scan"] = lambda _: printed(good.source.to_document())
     cloud.commands[IRELAND].scripts["scan"] = scan
@@ -159,6 +196,14 @@ def test_a_destination_that_is_not_empty_is_compared_with_the_listing() -> None:
     record = cloud.transfers.get("first")
     assert record is not None
     assert record.same == Same(files=2, bytes=10**9 - 7)
+
+
+@pytest.mark.parametrize("left", [None, LeftAlone(entries=3, bytes=5)])
+def test_what_is_left_alone_is_noted_for_the_report(left: LeftAlone | None) -> None:
+    update = {"left_alone_entries": left.entries, "left_alone_bytes": left.bytes} if left else {}
+    record = compared(COMPARISON.model_copy(update=update), overwrite="never")[0].transfers.get("first")
+    assert record is not None
+    assert record.left_alone == left
 
 
 def gone_on(*chunks: Chunk, digest: str = "ab" * 32, **request: Any) -> Survey:

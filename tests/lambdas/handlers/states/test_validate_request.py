@@ -15,10 +15,8 @@ from lambdas.core.errors import (
 from lambdas.core.intake.destination_lock import Busy, Holding
 from lambdas.core.transfer import RECEIVER_PORTS, AcceptedTransfer, Membership
 from lambdas.core.transfer_record import EndStatus
-from lambdas.handlers.reactions.reconcile import reconcile
 from lambdas.handlers.states.tear_down import TearDownInput, tear_down
 from lambdas.handlers.states.validate_request import ValidateInput, validate_request
-from lambdas.runtime.handler import BusEvent
 from tests.lambdas.builders import (
     ARN,
     DESTINATION_ID,
@@ -33,6 +31,7 @@ from tests.lambdas.builders import (
     transfer,
 )
 from tests.lambdas.cloud import Cloud
+from tests.lambdas.minute import minute
 from tests.lambdas.services import MemoryGroups
 
 SECOND = "arn:aws:states:us-west-2:000000000000:execution:cpt-transfer:second"
@@ -54,6 +53,14 @@ def test_accepted_transfer_knows_both_machines_and_has_its_defaults() -> None:
     assert record is not None
     assert record.running
     assert cloud.events.put_events == [("Transfer Started", {"transferId": "first", "executionArn": ARN})]
+
+
+def test_whoever_hears_of_the_start_hears_what_people_call_it() -> None:
+    cloud = Cloud()
+    found = run(cloud, request(label="Moves of May", tags={"team": "storage"}))
+    ((kind, news),) = cloud.events.put_events
+    assert (kind, news["label"], news["tags"]) == ("Transfer Started", "Moves of May", {"team": "storage"})
+    assert (found.request.label, found.request.tags) == ("Moves of May", {"team": "storage"})
 
 
 def test_repeated_by_the_same_execution_it_accepts_again() -> None:
@@ -86,7 +93,23 @@ def test_unknown_machine_and_silent_agent_are_both_named() -> None:
     assert len(error.value.problems) == 2
     assert f"$.source.instanceId: '{SOURCE_ID}' is not in {WEST}" in error.value.problems[0]
     assert "does not answer SSM" in error.value.problems[1]
+    again = """another execution name, e.g. 'first-2'; with "name": "first" in it the transfer keeps this one"""
+    assert str(error.value).splitlines()[-1].endswith(again)
     assert cloud.transfers.get("first") is None
+
+
+def test_an_end_without_its_owners_tag_is_refused_where_the_deployment_requires_it() -> None:
+    cloud, asked = Cloud(require_consent=True), Cloud()
+    machine = cloud.compute[WEST].machines[SOURCE_ID]
+    machine.instance = replace(machine.instance, end_of="cpt")
+    there = cloud.compute[IRELAND].machines[DESTINATION_ID]
+    with pytest.raises(InvalidRequest) as error:
+        run(cloud, request())
+    [problem] = error.value.problems
+    assert problem.startswith(f"$.destination.instanceId: '{DESTINATION_ID}' is not tagged")
+    assert f"--region {IRELAND} --resources {DESTINATION_ID} --tags Key=cpt:end,Value=cpt" in problem
+    there.instance = replace(there.instance, end_of="cpt")
+    assert run(cloud, request()).transfer_id == run(asked, request()).transfer_id
 
 
 def test_overlapping_destination_is_refused_and_names_the_other() -> None:
@@ -237,7 +260,7 @@ def test_what_a_late_state_opened_again_is_waited_for_and_resumed_once_it_is_tak
             arn=SECOND,
         )
     cloud.executions.statuses[ARN] = "ABORTED"
-    reconcile(BusEvent(), cloud.world)
+    minute(cloud)
     assert (
         run(
             cloud,

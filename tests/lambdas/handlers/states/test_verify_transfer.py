@@ -4,6 +4,8 @@ import pytest
 
 from lambdas.core import transfer_life
 from lambdas.core.errors import FilesSkipped, VerificationFailed
+from lambdas.core.survey import Unselected
+from lambdas.core.transfer import PlanListing, TransferPlan
 from lambdas.handlers.states.verify_transfer import VerifyInput, verify_transfer
 from tests.lambdas.builders import ENDS, PLAN_ID, chunk, delivered, plan, transfer
 from tests.lambdas.cloud import Cloud
@@ -119,6 +121,44 @@ def test_files_left_out_fail_the_transfer_and_are_named() -> None:
     with pytest.raises(FilesSkipped, match=r"2 entries .*: logs/f150 \(source-changed: size was 3\); entry 7"):
         verify_transfer(event, cloud.world)
     assert len(cloud.objects.objects["transfers/first/skipped/part-00000.ndjson"].splitlines()) == 2
+
+
+def outcomes(cloud: Cloud) -> list[tuple[str, str, str | None]]:
+    listed = cloud.objects.objects["transfers/first/entries/1/part-00000.ndjson"].splitlines()
+    *found, end = [json.loads(line) for line in listed]
+    assert end == {"end": True, "entries": len(found), "complete": True}
+    return [(one["path"], one["outcome"], one.get("reason")) for one in found]
+
+
+def test_every_entry_is_listed_with_what_became_of_it_also_where_that_fails_the_transfer() -> None:
+    cloud, event = with_one_left_out("fail")
+    kinds = ["file"] * 7 + ["directory"]
+    lines = [{"path": f"set/{n}", "size": 1, "kind": kind} for n, kind in enumerate(kinds)]
+    cloud.objects.put(f"{ENDS}changed/1/part-00000.ndjson", b"".join(json.dumps(x).encode() + b"\n" for x in lines))
+    cloud.objects.put(f"{ENDS}listing/part-00000.ndjson", b'{"path": "old", "size": 2, "kind": "file"}\n')
+    cloud.objects.put(f"{ENDS}equal/1/part-00000.ndjson", b'{"entry": 0, "inode": 7, "changedNs": 1}\n')
+    cloud.objects.put(f"{ENDS}unselected/part-00000.ndjson", b'{"path": "x", "reason": "excluded", "before": 0}\n')
+    unselected = Unselected(counts={"excluded": 1}, where="s3://bucket/unselected/")
+    cloud.transfers.change(transfer(), transfer_life.note(unselected=unselected))
+    listing = PlanListing(
+        parts=1, digest="ab" * 32, planned_folder="changed/1/", planned_parts=1, equal_folder="equal/1/"
+    )
+    with pytest.raises(FilesSkipped):
+        verify_transfer(VerifyInput(transfer=event.transfer, plan=with_listing(event, listing)), cloud.world)
+    assert outcomes(cloud) == [
+        ("set/0", "sent", None),
+        ("set/1", "sent", None),
+        *((f"set/{n}", "refused", "not-verified") for n in (2, 3, 4)),
+        ("set/5", "refused", "source-changed"),
+        ("set/6", "refused", "not-verified"),
+        ("set/7", "refused", "destination-conflict"),
+        ("old", "equal", None),
+        ("x", "skipped", "excluded"),
+    ]
+
+
+def with_listing(event: VerifyInput, listing: PlanListing) -> TransferPlan:
+    return event.plan.model_copy(update={"listing": listing})
 
 
 def test_files_may_be_left_out_where_the_request_says_so_and_then_nothing_is_verified() -> None:

@@ -7,6 +7,7 @@ from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import Progress, Side
 from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.ends.liveness import Ends
+from lambdas.core.survey import Unselected
 from lambdas.core.tariff.prices import PriceBook
 from lambdas.core.transfer_record import Spawned
 from tests.lambdas.builders import IRELAND, WEST, delivered, estimate, node, progress, transfer
@@ -14,8 +15,9 @@ from tests.lambdas.cloud import Cloud
 from tests.lambdas.finished import finished, run
 from tests.paths import CONTRACTS
 
-SCHEMA, EVENTS = (
-    Draft202012Validator(json.loads((CONTRACTS / f"{name}.schema.json").read_text())) for name in ("report", "event")
+SCHEMA, EVENTS, REQUESTS = (
+    Draft202012Validator(json.loads((CONTRACTS / f"{name}.schema.json").read_text()))
+    for name in ("report", "event", "transfer-request")
 )
 
 
@@ -88,6 +90,32 @@ def test_transfer_that_left_files_out_with_consent_succeeds_and_is_never_called_
     assert (record.ended, record.unfulfilled) == (True, None), "a later run compares anew"
 
 
+def test_what_could_not_be_looked_at_was_left_out_too() -> None:
+    cloud = finished()
+    unselected = Unselected(counts={"unreadable": 1, "excluded": 4}, where="s3://bucket/unselected/")
+    cloud.transfers.change(transfer(), transfer_life.note(unselected=unselected))
+    found = run(cloud)
+    SCHEMA.validate(found)
+    assert (found["status"], found["verified"]) == ("SUCCEEDED_WITH_SKIPS", False)
+    kind, news = cloud.events.put_events[-1]
+    EVENTS.validate({"schemaVersion": 1, "type": kind, **news})
+    assert "Succeeded without 1 entry" in cloud.objects.objects["transfers/first/report.html"].decode()
+
+
+def test_source_without_a_file_is_said_in_report_page_and_event() -> None:
+    cloud = finished()
+    assert "emptySource" not in run(cloud)
+    assert "emptySource" not in cloud.events.put_events[-1][1]
+    cloud.transfers.change(transfer(), transfer_life.note(empty_source="'/data/set' holds no file"))
+    found = run(cloud)
+    SCHEMA.validate(found)
+    assert found["emptySource"] == "'/data/set' holds no file"
+    kind, news = cloud.events.put_events[-1]
+    EVENTS.validate({"schemaVersion": 1, "type": kind, **news})
+    assert news["emptySource"] == found["emptySource"]
+    assert "&#39;/data/set&#39; holds no file." in cloud.objects.objects["transfers/first/report.html"].decode()
+
+
 def test_transfer_that_may_leave_nothing_out_fails_with_what_it_left_out() -> None:
     found = run(with_skips(), failure={"Error": "FilesSkipped", "Cause": '{"errorMessage": "2 entries were left out"}'})
     SCHEMA.validate(found)
@@ -111,6 +139,48 @@ def test_successful_transfer() -> None:
     assert [(lane["pathId"], len(lane["bars"])) for lane in found["course"]["lanes"]] == [("direct", 1), ("pair-1", 2)]
     stages = [("Validate Request", 0.25), ("Survey Ends", 1.5)]
     assert [(stage["stage"], stage["seconds"]) for stage in found["stages"]] == stages
+
+
+def test_report_holds_the_request_as_it_was_accepted_and_an_output_that_it_fits() -> None:
+    rules = [f"{i:04d}" * 250 for i in range(1_000)]
+    cloud = Cloud()
+    asked = transfer(select={"exclude": rules})
+    cloud.transfers.create(asked)
+    found = run(cloud, transfer=asked.to_document())
+    assert "request" not in found, "1 MB would not pass as a state's output"
+    stored = json.loads(cloud.objects.objects["transfers/first/report.json"])
+    SCHEMA.validate(stored)
+    REQUESTS.validate(stored["request"])
+    assert stored["request"]["select"]["exclude"] == rules
+    page = cloud.objects.objects["transfers/first/report.html"]
+    assert len(page) < 100_000
+    assert b"From /data/set on i-0aaaaaaaaaaaaaaa1" in page
+    assert "request" in run(finished())
+
+
+def test_report_says_where_every_entry_is_listed_if_there_is_a_list() -> None:
+    cloud = finished()
+    cloud.objects.put("transfers/first/entries/2/part-00000.ndjson", b"of another run")
+    assert "entries" not in run(cloud)
+    cloud.objects.put("transfers/first/entries/1/part-00000.ndjson", b'{"end":true,"entries":0,"complete":true}')
+    found = run(cloud)
+    SCHEMA.validate(found)
+    assert found["entries"] == f"s3://{cloud.world.env.control_bucket}/transfers/first/entries/1/"
+
+
+def test_label_and_tags_reach_report_page_and_event() -> None:
+    cloud = Cloud()
+    asked = transfer(label="Moves of <May>", tags={"team": "storage"})
+    cloud.transfers.create(asked)
+    found = run(cloud, transfer=asked.to_document())
+    SCHEMA.validate(found)
+    assert (found["request"]["label"], found["request"]["tags"]) == ("Moves of <May>", {"team": "storage"})
+    page = cloud.objects.objects["transfers/first/report.html"].decode()
+    assert "<bdi>Moves of &lt;May&gt;</bdi>" in page
+    assert "<bdi>team</bdi>: <bdi>storage</bdi>" in page
+    kind, news = cloud.events.put_events[-1]
+    EVENTS.validate({"schemaVersion": 1, "type": kind, **news})
+    assert (news["label"], news["tags"]) == ("Moves of <May>", {"team": "storage"})
 
 
 def test_cost_counts_relays_at_the_estimates_price_and_what_was_sent() -> None:

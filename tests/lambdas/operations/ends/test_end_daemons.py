@@ -13,12 +13,13 @@ from lambdas.core.ends.liveness import MOST_RESTARTS
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_record import TransferRecord
 from lambdas.handlers.reactions.finish_transfer import finish_transfer
-from lambdas.handlers.reactions.reconcile import reconcile
+from lambdas.handlers.reactions.lose_end import lose_end
 from lambdas.runtime.handler import STATE_CHANGE, BusEvent
-from tests.lambdas.builders import DESTINATION_ID, IRELAND, SHARED, WEST, progress, request
+from tests.lambdas.builders import DESTINATION_ID, IRELAND, SHARED, WEST, delivered, progress, request, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import attempt, spawned
 from tests.lambdas.machines import failed
+from tests.lambdas.minute import minute
 from tests.lambdas.told import told as noted
 
 PLACES: dict[Side, tuple[str, str]] = {"sender": (WEST, "send"), "receiver": (IRELAND, "receive")}
@@ -43,8 +44,7 @@ class Moving:
             if side == "receiver" and self.hangs is not None:
                 told = told.model_copy(update={"sequence": 1, "in_file_system_seconds": self.hangs})
             self.cloud.agents.progresses[SHARED, side] = told
-        event = BusEvent.from_document({"detail-type": "Scheduled Event", "detail": {}})
-        return reconcile(event, self.cloud.world)["first"]
+        return minute(self.cloud)["first"]
 
     def sent(self, side: Side) -> list[int]:
         """The starts of an end that were ordered."""
@@ -83,6 +83,7 @@ def test_end_that_died_is_started_again_in_a_new_start_and_the_other_is_left_alo
         "outlived": 0,
         "unused": 0,
         "limit": None,
+        "silent": side,
         "restarted": side,
         "heartbeat": True,
     }
@@ -129,13 +130,13 @@ def test_machine_that_ec2_tells_of_ends_the_transfer_at_once_if_ec2_says_so_when
     moving = Moving()
     machine = moving.cloud.compute[IRELAND].machines[DESTINATION_ID]
     machine.instance = replace(machine.instance, state=state)
-    assert reconcile(stopping(DESTINATION_ID), moving.cloud.world) == {"first": ended}
+    assert lose_end(stopping(DESTINATION_ID), moving.cloud.world) == {"first": ended}
     assert [answer[1][1] for answer in moving.cloud.executions.answers] == (["EndGone"] if ended else [])
 
 
 def test_machine_of_nobodys_end_ends_no_transfer() -> None:
     moving = Moving()
-    assert reconcile(stopping("i-0999999999999999f"), moving.cloud.world) == {"first": False}
+    assert lose_end(stopping("i-0999999999999999f"), moving.cloud.world) == {"first": False}
     assert moving.cloud.executions.answers == []
 
 
@@ -262,3 +263,19 @@ def test_what_was_delivered_counts_whichever_sender_delivered_it(start: int) -> 
     told = event("Transfer Delivered", start, bytes=10, files=2, chunks=1, sentBytes=12)
     cloud = restarted("sender")
     assert finish_transfer(noted(cloud, told), cloud.world) == {"released": True}
+
+
+def test_data_that_arrived_while_ec2_was_asked_about_a_machine_that_ended_has_arrived() -> None:
+    moving = Moving()
+    compute = moving.cloud.compute[IRELAND]
+    machine = compute.machines[DESTINATION_ID]
+    machine.instance = replace(machine.instance, state="shutting-down")
+    describe = compute.describe
+
+    def arriving_meanwhile(ids: Any) -> Any:
+        moving.cloud.transfers.change(transfer(), transfer_life.finish(delivered()))
+        return describe(ids)
+
+    compute.describe = arriving_meanwhile  # type: ignore[method-assign, assignment]
+    assert lose_end(stopping(DESTINATION_ID), moving.cloud.world) == {"first": True}
+    assert [kind for kind, _ in moving.cloud.executions.answers] == ["success"]

@@ -17,9 +17,9 @@ from lambdas.core.transfer import AcceptedTransfer, Membership, TransferPath
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
 from lambdas.handlers.states.tear_down import TearDownInput, tear_down
+from lambdas.operations import strays
 from lambdas.operations.fleet import relay_end
 from lambdas.operations.intake.acceptance import accept
-from lambdas.operations.reconciliation import terminate_strays
 from tests.lambdas.builders import IRELAND, SHARED, WEST, estimate, figure, paths, plan, request, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import ROUTE_KEY, path_ids, states
@@ -227,7 +227,8 @@ def take_down(cloud: Cloud) -> None:
 
 def sweep(cloud: Cloud) -> None:
     cloud.transfers.change(transfer(), transfer_life.close("FAILED"))
-    terminate_strays(cloud.world)
+    for region in LENT:
+        strays.terminate(cloud.world, region)
 
 
 @pytest.mark.parametrize("end", [lose, take_down, sweep])

@@ -1,13 +1,16 @@
-"""Launches of a transfer whose budget is used up."""
+"""Launches of a transfer whose budget is used up, or does not bear the second choice."""
 
 import pytest
 
 from lambdas.core import transfer_life
-from lambdas.core.errors import LaunchRefused
+from lambdas.core.errors import LaunchRefused, NoCapacity
+from lambdas.core.estimate.budget import needed
 from lambdas.core.spending.meter import BudgetDecision
 from lambdas.core.transfer_record import Estimated
+from lambdas.operations.estimate.estimation import estimate_for
+from lambdas.operations.fleet.growth import launch_pairs
 from lambdas.operations.fleet.launch import launch_relays, launch_stage
-from tests.lambdas.builders import WEST, transfer
+from tests.lambdas.builders import IRELAND, WEST, profile, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import begin, states
 
@@ -25,6 +28,16 @@ def serving(cloud: Cloud) -> Estimated:
 def use_up(cloud: Cloud) -> None:
     budget = BudgetDecision(decision="direct", cause=CAUSE)
     assert cloud.transfers.change(transfer(), transfer_life.note(budget=budget))
+
+
+def test_relays_carry_label_and_tags_of_the_request() -> None:
+    cloud = Cloud()
+    begin(cloud, transfer(label="Moves of May", tags={"team": "storage"}))
+    record = cloud.transfers.get("first")
+    assert isinstance(record, Estimated)
+    launch_stage(cloud.world, record, 0, [1], 0, ["t3.small"])
+    (launched,) = cloud.compute[WEST].launches
+    assert launched.tags == {"team": "storage", "cpt:label": "Moves of May"}
 
 
 def test_nothing_is_launched_once_the_budget_is_used_up() -> None:
@@ -46,3 +59,51 @@ def test_budget_that_is_used_up_while_ec2_launches_leaves_no_relay() -> None:
         launch_stage(cloud.world, record, 0, [1], 0, ["t3.small"])
     assert cloud.alive() == []
     assert set(states(cloud).values()) == {"LOST"}
+
+
+DEAR = "c6in.8xlarge"
+
+
+def allowing(spare: float) -> tuple[Cloud, Estimated]:
+    """A transfer of 20 GB with two pairs: of the first type there is no capacity, and the second one is dear.
+
+    `spare`: dollars that its budget bears beside the row.
+    """
+    cloud = Cloud()
+    asked = {"pairs": 2, "instanceTypes": ["t3.small", DEAR]}
+    for kind in ("m5.large", "t3.small", DEAR):
+        cloud.profiles.profiles[kind, f"{WEST}>{IRELAND}"] = profile(20, 160, 5)
+    found = estimate_for(transfer(relays=asked), 20 * 10**9, cloud.world)
+    accepted = transfer(relays=asked, objective={"maxCostUsd": needed(found.chosen, found.figures) + spare})
+    begin(cloud, accepted, found)
+    for compute in cloud.compute.values():
+        compute.refusals = {"t3.small": "InsufficientInstanceCapacity"}
+    record = cloud.transfers.get("first")
+    assert isinstance(record, Estimated)
+    return cloud, record
+
+
+def test_dearer_type_is_not_launched_where_the_budget_does_not_bear_it() -> None:
+    cloud, record = allowing(0.3)
+    assert record.estimate.instance_type == "t3.small"
+    with pytest.raises(NoCapacity, match=rf"maxCostUsd does not bear more relays in us-west-2 as {DEAR}"):
+        launch_pairs(cloud.world, record, record.estimate, 0, 2)
+    assert cloud.alive() == []
+
+
+def test_dearer_type_is_launched_where_the_budget_bears_it_as_many_as_it_bears() -> None:
+    cloud, record = allowing(10.0)
+    launched = launch_pairs(cloud.world, record, record.estimate, 0, 2)
+    assert [one.instance_type for one in launched.nodes] == [DEAR] * 4
+    cloud, record = allowing(0.5)
+    launched = launch_pairs(cloud.world, record, record.estimate, 0, 2)
+    assert [one.instance_type for one in launched.nodes] == [DEAR] * 2
+    assert f"maxCostUsd does not bear more relays in {WEST} as {DEAR}" in " ".join(launched.notes)
+
+
+def test_late_launch_of_a_dearer_type_is_held_against_what_has_been_spent() -> None:
+    """More was sent again than was estimated: what the row left free has gone."""
+    cloud, record = allowing(10.0)
+    cloud.agents.progresses[record.transfer.shared, "sender"] = progress(sent=530 * 10**9)
+    with pytest.raises(NoCapacity, match="does not bear more relays"):
+        launch_stage(cloud.world, record, 0, [1], 1, [DEAR])

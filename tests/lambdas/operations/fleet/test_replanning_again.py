@@ -21,6 +21,7 @@ from tests.lambdas.builders import ARN, IRELAND, SHARED, WEST, estimate, figure,
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import amend, dies, path_ids
 from tests.lambdas.handlers.test_routes import FRANKFURT, THROUGH, routed, use
+from tests.lambdas.minute import look_due
 from tests.lambdas.operations.fleet.test_replanning import SLOW, VIRGINIA, due, looked, moving, told
 
 Rates = Callable[[str], float]
@@ -202,8 +203,7 @@ def test_relays_that_drained_when_the_function_died_are_ended_at_the_next_look(m
     cloud.tokens.put("first", "token", 1)
     cloud.executions.statuses[ARN] = "RUNNING"
     cloud.agents.progresses[SHARED, "receiver"] = progress(1)
-    tick = BusEvent.from_document({"detail-type": "Scheduled Event", "source": "aws.scheduler", "detail": {}})
-    reconcile(tick, cloud.world)
+    reconcile(look_due(), cloud.world)
     for kind, about in [one for one in cloud.events.put_events if one[0] == "Relay Lost"]:
         body = {"schemaVersion": 1, "type": kind, **about}
         event = {"detail-type": kind, "source": "cpt.control", "detail": body}

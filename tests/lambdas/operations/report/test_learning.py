@@ -11,7 +11,7 @@ from lambdas.core.estimate.profile import Known
 from lambdas.core.learning.sample import Sample
 from lambdas.core.transfer_record import Outcome
 from lambdas.handlers.states.write_report import ReportInput, write_report
-from lambdas.operations.report import learning
+from lambdas.operations.report import beside, learning
 from tests.lambdas.builders import ARN, estimate, node, plan, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.finished import finished, run
@@ -34,13 +34,30 @@ def test_profiles_learn_what_the_transfer_measured() -> None:
     cloud.transfers.change(transfer(), transfer_life.note(plan=plan(chunks=len(chunks))))
     cloud.chunks.put_all(chunks)
     run(cloud)
-    assert spawns(cloud) == Known(5.0, 0.0, 2, 1100.0, "measured")
+    assert spawns(cloud) == Known(5.0, 0.0, 1, 1100.0, "measured", measurements=2, weight=1.0)
     relay = cloud.profiles.profiles["t3.small", "us-west-2>eu-west-1"].known("interRegion")
     hosts = cloud.profiles.profiles["i-0aaaaaaaaaaaaaaa1>i-0bbbbbbbbbbbbbbb2", "us-west-2>eu-west-1"].known("direct")
     assert relay is not None
     assert hosts is not None
     assert relay.value == pytest.approx(30.0, rel=0.05)
     assert hosts.value == pytest.approx(20.0, rel=0.05)
+
+
+@pytest.mark.parametrize("said", [{"bytes": 2, "skipped": 1}, {"bytes": 60}])
+def test_a_run_that_skipped_or_sent_a_few_bytes_does_not_change_what_is_thought_to_be_sent_twice(
+    said: dict[str, int],
+) -> None:
+    cloud = finished(**said)
+    run(cloud)
+    hosts = cloud.profiles.get("i-0aaaaaaaaaaaaaaa1>i-0bbbbbbbbbbbbbbb2", "us-west-2>eu-west-1")
+    assert hosts is None or "repeated" not in hosts.metrics
+
+
+def test_a_run_that_failed_does_not_change_it_either() -> None:
+    cloud = finished(bytes=10**9)
+    run(cloud, failure={"Error": "VerificationFailed", "Cause": "a chunk is not delivered"})
+    hosts = cloud.profiles.get("i-0aaaaaaaaaaaaaaa1>i-0bbbbbbbbbbbbbbb2", "us-west-2>eu-west-1")
+    assert hosts is None or "repeated" not in hosts.metrics
 
 
 def test_a_sample_of_another_link_is_learnt_there_and_all_others_on_the_transfers_own(
@@ -72,7 +89,7 @@ def test_what_follows_the_data_is_learnt_for_later_deadlines() -> None:
 
 
 def finished_on_the_direct_path(**said: int) -> Cloud:
-    cloud = finished(**said)
+    cloud = finished(bytes=198 * 10**7, **said)
     chunks = Traffic({"direct": 20.0}, {"direct": 0.0}, size_mb=800).chunks()
     cloud.transfers.change(transfer(), transfer_life.note(plan=plan(chunks=len(chunks))))
     cloud.chunks.put_all(chunks)
@@ -83,7 +100,7 @@ def test_where_data_waited_for_the_listing_no_rate_is_learnt() -> None:
     cloud = finished_on_the_direct_path()
     cloud.transfers.change(transfer(), transfer_life.note_stage("Extend Plan", {"enteredAt": 1000.0, "leftAt": 1020.0}))
     run(cloud)
-    assert spawns(cloud) == Known(5.0, 0.0, 2, 1100.0, "measured")
+    assert spawns(cloud) == Known(5.0, 0.0, 1, 1100.0, "measured", measurements=2, weight=1.0)
     hosts = cloud.profiles.profiles["i-0aaaaaaaaaaaaaaa1>i-0bbbbbbbbbbbbbbb2", "us-west-2>eu-west-1"]
     assert set(hosts.metrics) == {"repeated"}
 
@@ -96,6 +113,71 @@ def test_a_rate_of_what_hardly_crossed_the_network_is_not_learnt(saved: int | No
     assert found.get("savedBytes") == saved
     hosts = cloud.profiles.profiles["i-0aaaaaaaaaaaaaaa1>i-0bbbbbbbbbbbbbbb2", "us-west-2>eu-west-1"]
     assert (set(hosts.metrics) != {"repeated"}) is learnt
+
+
+OTHER_ARN = ARN.replace("first", "other")
+
+
+def beside_another(source_id: str = "i-0aaaaaaaaaaaaaaa1") -> Cloud:
+    """Another transfer that began before the data of the first one, and goes on after it."""
+    cloud = finished_on_the_direct_path()
+    other = transfer("other", OTHER_ARN)
+    other = other.model_copy(
+        update={
+            "source": other.source.model_copy(update={"instance_id": source_id}),
+            "destination": other.destination.model_copy(update={"instance_id": "i-0ccccccccccccccc3"}),
+        }
+    )
+    cloud.transfers.create(other)
+    cloud.transfers.change(other, transfer_life.note_stage("Start Transfer", {"enteredAt": 1000.0}))
+    cloud.clock.time = 1_000_100.0
+    return cloud
+
+
+def rates_of_hosts(cloud: Cloud) -> set[str]:
+    hosts = cloud.profiles.get("i-0aaaaaaaaaaaaaaa1>i-0bbbbbbbbbbbbbbb2", "us-west-2>eu-west-1")
+    return {str(metric) for metric in hosts.metrics if metric != "repeated"} if hosts else set()
+
+
+def test_beside_another_transfer_of_the_same_source_no_rate_and_no_error_of_the_estimate_is_learnt() -> None:
+    cloud = beside_another()
+    run(cloud)
+    assert rates_of_hosts(cloud) == set()
+    assert "accuracy" not in cloud.profiles.profiles["transfers", "us-west-2>eu-west-1"].metrics
+    alone = beside_another("i-0ddddddddddddddd4")
+    run(alone)
+    assert rates_of_hosts(alone) == {"direct"}
+    assert "accuracy" in alone.profiles.profiles["transfers", "us-west-2>eu-west-1"].metrics
+
+
+def test_a_transfer_that_ends_first_leaves_its_times_to_those_that_go_on() -> None:
+    cloud = beside_another()
+    run(cloud)
+    other = cloud.transfers.get("other")
+    assert other is not None
+    (span,) = other.beside
+    assert span.transfer_id == "first"
+    assert span.until - span.since == pytest.approx(40.0, abs=1.0)
+    # The one that goes on ends later, alone.
+    (cloud := finished_on_the_direct_path()).transfers.change(
+        transfer(), transfer_life.note(beside=[{"transferId": "gone", "since": 1e6, "until": 1e6 + 100}])
+    )
+    run(cloud)
+    assert rates_of_hosts(cloud) == set()
+
+
+def test_many_short_transfers_do_not_fill_the_record_of_a_long_one() -> None:
+    cloud = beside_another()
+    other = cloud.transfers.get("other")
+    assert other is not None
+    many = [{"transferId": f"short-{at}", "since": 1000.0 + at, "until": 1000.5 + at} for at in range(beside.MOST)]
+    cloud.transfers.change(other.transfer, transfer_life.note(beside=many))
+    run(cloud)
+    other = cloud.transfers.get("other")
+    assert other is not None
+    assert len(other.beside) == beside.MOST
+    assert (other.beside[0].since, other.beside[0].until) == (1000.0, 1001.5), "the two oldest are one"
+    assert other.beside[-1].transfer_id == "first"
 
 
 def test_what_was_only_measured_is_told_paid_for_and_learnt() -> None:
@@ -138,14 +220,14 @@ def test_links_that_were_measured_are_learnt_each_at_its_own_regions() -> None:
 def test_failed_transfer_still_tells_how_long_its_relays_took_to_start() -> None:
     cloud = finished()
     run(cloud, failure={"Error": "VerificationFailed", "Cause": "a chunk is not delivered"})
-    assert spawns(cloud) == Known(5.0, 0.0, 2, 1100.0, "measured")
+    assert spawns(cloud) == Known(5.0, 0.0, 1, 1100.0, "measured", measurements=2, weight=1.0)
 
 
 def test_report_that_is_written_again_is_not_learnt_again() -> None:
     cloud = finished()
     run(cloud)
     run(cloud)
-    assert spawns(cloud) == Known(5.0, 0.0, 2, 1100.0, "measured")
+    assert spawns(cloud) == Known(5.0, 0.0, 1, 1100.0, "measured", measurements=2, weight=1.0)
 
 
 def test_transfer_that_is_not_torn_down_is_learnt_with_its_last_report() -> None:

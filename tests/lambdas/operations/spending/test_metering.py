@@ -12,7 +12,6 @@ from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
 from lambdas.operations.fleet import relay_start
 from lambdas.operations.spending import metering
-from lambdas.runtime.handler import BusEvent
 from tests.lambdas.builders import (
     LISTING_DIGEST,
     SHARED,
@@ -27,9 +26,11 @@ from tests.lambdas.builders import (
 )
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import amend, begin, path_ids, spawned, states
+from tests.lambdas.minute import look_due
 
-# Of 1 GB: egress 0.02, control plane 0.001, 0.006 for a pair until the meter can end it. Slow relays use up the rest.
-BUDGET, SLOW_SECONDS = 0.03, 60.0
+# Of 1 GB: egress 0.02, control plane 0.001 and as much until a look that is late, 0.006 for a pair until the meter can
+# end it. Slow relays use up the rest.
+BUDGET, SLOW_SECONDS = 0.031, 60.0
 
 
 def _spent_of(cloud: Cloud, *, delivered_bytes: int) -> float:
@@ -122,6 +123,41 @@ def test_probes_between_the_regions_are_paid_for() -> None:
     assert spent(cloud).egress == pytest.approx(500e6 * 2.0 / 1e9 * 0.02)
 
 
+def test_probes_are_held_back_from_the_budget_until_they_are_done() -> None:
+    cloud = joined(maxCostUsd=1.0)
+    known = estimate(1, pre_test=True)
+    rows = [row.model_copy(update={"probes_usd_at_most": 2.0} if row.pairs else {}) for row in known.rows]
+    probing = known.model_copy(update={"rows": rows})
+    assert cloud.transfers.change(transfer(), transfer_life.note(estimate=probing))
+    for one in cloud.nodes.of("first"):
+        amend(cloud, one, state="READY", joined_at=None)
+    report(cloud, moved=10**8)
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert not metering.bears(cloud.world, record, None)
+    for one in cloud.nodes.of("first"):
+        amend(cloud, one, measured_inter_region=10.0)
+    assert metering.bears(cloud.world, record, None)
+    assert look(cloud) is Decision.GO_ON
+    assert spent(cloud).egress == pytest.approx((0.1 + 0.01 * 2.0) * 0.02)
+
+
+def test_probes_that_a_released_fleet_never_reported_are_counted_at_their_most() -> None:
+    cloud = joined()
+    known = estimate(1, pre_test=True)
+    rows = [row.model_copy(update={"probes_usd_at_most": 0.4} if row.pairs else {}) for row in known.rows]
+    probing = known.model_copy(update={"rows": rows})
+    assert cloud.transfers.change(transfer(), transfer_life.note(estimate=probing))
+    now = cloud.clock.now()
+    stage = transfer_life.note_stage("Pre-Test Relays", {"enteredAt": now - 2})
+    assert cloud.transfers.change(transfer(), stage)
+    for one in cloud.nodes.of("first"):
+        amend(cloud, one, state="LOST", joined_at=None, ready_at=now - 3, ended_at=now - 1)
+    look(cloud)
+    # Two of the four relays that would have been tested.
+    assert spent(cloud).egress == pytest.approx(0.2)
+
+
 def test_between_two_zones_of_one_region_the_direct_path_is_metered_and_stopped_at_the_budget() -> None:
     accepted = transfer(objective={"maxCostUsd": BUDGET})
     there = {"region": WEST, "availability_zone": "us-west-2b"}
@@ -148,7 +184,7 @@ def test_relays_are_released_and_the_rest_goes_on_the_direct_path() -> None:
     record = cloud.transfers.get("first")
     assert record is not None
     assert record.budget is not None
-    assert "0.03 dollars are nearly used up" in record.budget.cause
+    assert f"{BUDGET} dollars are nearly used up" in record.budget.cause
     assert (record.status, record.fenced, record.outcome) == ("ACTIVE", False, None)
     assert cloud.executions.answers == []
     assert look(cloud) is Decision.GO_ON
@@ -276,7 +312,7 @@ def test_without_a_budget_money_is_counted_and_nothing_else_happens() -> None:
 def test_the_reconciler_says_what_became_of_a_budget() -> None:
     cloud = joined(maxCostUsd=BUDGET)
     report(cloud, moved=2 * 10**8)
-    found = reconcile(BusEvent.from_document({"detail-type": "Scheduled Event", "detail": {}}), cloud.world)
+    found = reconcile(look_due(), cloud.world)
     assert found["first"]["budget"] == "direct"
     ended: list[Node] = [node for node in cloud.nodes.of("first") if node.ended_at is not None]
     assert len(ended) == 2

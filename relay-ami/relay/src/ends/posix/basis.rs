@@ -36,25 +36,41 @@ impl Basis for File {
 /// The first file that `fits`: the one in the entry's place, or one beside it: a log that was rotated has another name. It stays open,
 /// and so what it was, when another file takes its place.
 pub fn find(tree: &Tree, header: &SegmentHeader, fits: &mut dyn FnMut(&dyn Basis) -> bool) -> io::Result<Option<Box<dyn Basis>>> {
-    Tree::check(&header.path)?;
-    let (parent, own) = split(&header.path)?;
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let path = if parent.is_empty() { b"." } else { parent };
-    // A directory that is not there yet, or cannot be read, has nothing.
-    let Ok(directory) = fs::openat2(&tree.root, OsStr::from_bytes(path), flags, Mode::empty(), BENEATH) else { return Ok(None) };
+    let (own, Some(directory)) = above(tree, header)? else { return Ok(None) };
     let others = std::iter::once_with(|| beside(&directory, own, header)).flatten();
     for name in std::iter::once(OsStr::from_bytes(own).to_owned()).chain(others) {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let Ok(file) = fs::openat(&directory, &*name, flags, Mode::empty()) else { continue };
-        if !fs::fstat(&file).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile) {
-            continue;
-        }
-        let earlier = File::from(file);
+        let Some(earlier) = open(&directory, &name) else { continue };
         if fits(&earlier) {
             return Ok(Some(Box::new(earlier)));
         }
     }
     Ok(None)
+}
+
+/// The file in the entry's place.
+pub fn in_place(tree: &Tree, header: &SegmentHeader) -> io::Result<Option<Box<dyn Basis>>> {
+    let (own, Some(directory)) = above(tree, header)? else { return Ok(None) };
+    Ok(open(&directory, OsStr::from_bytes(own)).map(|file| Box::new(file) as Box<dyn Basis>))
+}
+
+/// The entry's own name and its directory; none where that is not there yet, or cannot be read.
+fn above<'a>(tree: &Tree, header: &'a SegmentHeader) -> io::Result<(&'a [u8], Option<OwnedFd>)> {
+    Tree::check(&header.path)?;
+    let (parent, own) = split(&header.path)?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let path = if parent.is_empty() { b"." } else { parent };
+    Ok((own, fs::openat2(&tree.root, OsStr::from_bytes(path), flags, Mode::empty(), BENEATH).ok()))
+}
+
+/// Opens a file for reading; none where the name is of anything else.
+fn open(directory: &OwnedFd, name: &OsStr) -> Option<File> {
+    let is_file = |stat: fs::Stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+    // A device may do something when it is opened.
+    fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).ok().filter(|stat| is_file(*stat))?;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = fs::openat(directory, name, flags, Mode::empty()).ok()?;
+    fs::fstat(&file).ok().filter(|stat| is_file(*stat))?;
+    Some(File::from(file))
 }
 
 /// Names of files that may be the entry's earlier version: those with its very size and time first, then those whose name is most like.
@@ -68,7 +84,7 @@ fn beside(directory: &OwnedFd, own: &[u8], header: &SegmentHeader) -> Vec<OsStri
         }
         let like = own.iter().zip(name).take_while(|(one, other)| one == other).count();
         let Ok(stat) = fs::statat(directory, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) else { continue };
-        let is_same = u64::try_from(stat.st_size) == Ok(header.size) && modified_ns(&stat) == header.mtime_ns;
+        let is_same = u64::try_from(stat.st_size) == Ok(header.size) && modified_ns(&stat) == Some(header.mtime_ns);
         if is_same || like > 0 {
             found.push((!is_same, usize::MAX - like, OsString::from_vec(name.to_vec())));
         }

@@ -1,11 +1,13 @@
 //! The journal of what is on the disk and verified, kept beside the partial files: a restarted receiver reads it.
 //!
 //! Records of 72 bytes, appended: entry, number, part, change time (big-endian, 8 bytes each), digest (32), and the beginning (8) of
-//! the BLAKE3 of all that. The first names the format and the plan, since entries are numbers of its listing.
+//! the BLAKE3 of all that. The first names the format and the plan, since entries are numbers of its listing. After that of a part come
+//! those of its holes: a receiver that was not told of them would have to read the part again.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write as _};
+use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::sync::Mutex;
 
@@ -14,6 +16,7 @@ use rustix::io::Errno;
 
 use super::identity::Linked;
 use super::nameless::nameless;
+use crate::defaults::HOLES_OF_ALL;
 use crate::digest::Digest;
 use crate::documents::text::PlanId;
 use crate::ends::{Identity, Placed};
@@ -23,7 +26,7 @@ use crate::thread::lock;
 /// No partial file has this name: those are numbers.
 const NAME: &str = "journal";
 /// Names the format of these records; a journal of another format is of no use.
-const FORMAT: &str = "cpt-relay 2026-11 journal of a receiver";
+const FORMAT: &str = "cpt-relay 2026-11 journal of a receiver, with holes";
 const RECORD_BYTES: usize = 72;
 const CHECKED_BYTES: usize = 64;
 /// In place of a part: the entry is whole and in its place.
@@ -32,6 +35,8 @@ const WHOLE: u64 = u64::MAX;
 const FORGOTTEN: u64 = u64::MAX - 1;
 /// In place of a part: a file got another name. In place of an entry the change time that it had before all of these names.
 const LINKED: u64 = u64::MAX - 2;
+/// In place of a part: two holes of one; in place of its number that of the part, in place of a digest where they begin and end.
+const HOLES: u64 = u64::MAX - 3;
 /// In place of an entry: the record names the plan.
 const PLAN: u64 = u64::MAX;
 
@@ -43,6 +48,8 @@ pub struct Known {
     pub parts: HashMap<u64, Parts>,
     /// Files that got other names.
     pub linked: Linked,
+    /// Number of all the parts' holes.
+    holes: usize,
 }
 
 /// Parts of a large file that are in its partial file.
@@ -53,12 +60,20 @@ pub struct Parts {
     /// Birth time of the partial file, nanoseconds since 1970; 0 where the file system does not tell.
     pub born_ns: i64,
     pub digests: BTreeMap<u64, Digest>,
+    /// Their holes, as far as they are known.
+    pub holes: BTreeMap<u64, Vec<Range<u64>>>,
+}
+
+impl Parts {
+    fn count_holes(&self) -> usize {
+        self.holes.values().map(Vec::len).sum()
+    }
 }
 
 impl Known {
-    /// Nothing yet; what is not in memory goes into this file.
-    fn within(file: Option<File>) -> Self {
-        Self { whole: EntryTable::new(file), ..Self::default() }
+    /// Nothing yet; what is not in memory goes into these files.
+    fn within(whole: Option<File>, linked: Option<File>) -> Self {
+        Self { whole: EntryTable::new(whole), linked: Linked::within(linked), ..Self::default() }
     }
 
     fn note(&mut self, record: Record) {
@@ -72,12 +87,24 @@ impl Known {
             }
             FORGOTTEN => {
                 self.whole.remove(record.entry);
-                self.parts.remove(&record.entry);
+                self.holes -= self.parts.remove(&record.entry).map_or(0, |parts| parts.count_holes());
+            }
+            HOLES => {
+                let Some(parts) = self.parts.get_mut(&record.entry).filter(|parts| parts.digests.contains_key(&record.number)) else {
+                    return;
+                };
+                let holes = record.holes();
+                if self.holes + holes.len() <= HOLES_OF_ALL {
+                    self.holes += holes.len();
+                    parts.holes.entry(record.number).or_default().extend(holes);
+                }
             }
             part => {
                 let parts = self.parts.entry(record.entry).or_default();
                 (parts.size, parts.born_ns) = (record.number, record.changed_ns);
                 parts.digests.insert(part, record.digest);
+                // It was received again.
+                self.holes -= parts.holes.remove(&part).map_or(0, |holes| holes.len());
             }
         }
     }
@@ -110,6 +137,19 @@ impl Record {
         Placed { digest: self.digest, identity }
     }
 
+    /// At most two.
+    fn of_holes(entry: u64, part: u64, holes: &[Range<u64>]) -> Self {
+        let mut digest = [0; 32];
+        let bounds = holes.iter().flat_map(|hole| [hole.start, hole.end]);
+        digest.chunks_exact_mut(8).zip(bounds).for_each(|(bytes, bound)| bytes.copy_from_slice(&bound.to_be_bytes()));
+        Self { entry, number: part, part: HOLES, changed_ns: 0, digest }
+    }
+
+    fn holes(&self) -> Vec<Range<u64>> {
+        let bounds: Vec<u64> = self.digest.chunks_exact(8).map(number).collect();
+        bounds.chunks_exact(2).map(|bounds| bounds[0]..bounds[1]).filter(|hole| !hole.is_empty()).collect()
+    }
+
     fn encode(&self) -> [u8; RECORD_BYTES] {
         let mut bytes = [0; RECORD_BYTES];
         bytes[..8].copy_from_slice(&self.entry.to_be_bytes());
@@ -124,12 +164,16 @@ impl Record {
 
     /// None where the bytes are no record: it was cut off, or the disk has lost it.
     fn decode(bytes: &[u8; RECORD_BYTES]) -> Option<Self> {
-        let number = |at: usize| bytes[at..at + 8].iter().fold(0, |sum: u64, byte| sum << 8 | u64::from(*byte));
+        let number = |at: usize| number(&bytes[at..at + 8]);
         let mut digest = [0; 32];
         digest.copy_from_slice(&bytes[32..CHECKED_BYTES]);
         let record = Self { entry: number(0), number: number(8), part: number(16), changed_ns: number(24).cast_signed(), digest };
         (record.encode() == *bytes).then_some(record)
     }
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }
 
 /// The journal of one destination.
@@ -170,10 +214,10 @@ impl Journal {
         let flags = OFlags::RDWR | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = match fs::openat(&self.partial, NAME, flags, Mode::empty()) {
             Ok(file) => File::from(file),
-            Err(Errno::NOENT) => return Ok(Known::within(self.nameless())),
+            Err(Errno::NOENT) => return Ok(Known::within(self.nameless(), self.nameless())),
             Err(error) => return Err(error.into()),
         };
-        let (known, length) = read(Known::within(self.nameless()), BufReader::new(&file), &head)?;
+        let (known, length) = read(Known::within(self.nameless(), self.nameless()), BufReader::new(&file), &head)?;
         if length == 0 {
             fs::unlinkat(&self.partial, NAME, AtFlags::empty())?;
             return Ok(known);
@@ -184,36 +228,40 @@ impl Journal {
         Ok(known)
     }
 
-    /// A part of a large file that is synced. In the file when this returns, so before its file can go to its place.
-    pub fn part(&self, entry: u64, size: u64, born_ns: i64, part: u64, digest: Digest) -> io::Result<()> {
+    /// A part of a large file that is synced, of this birth time, with its holes. In the file when this returns, so before its file can
+    /// go to its place.
+    pub fn part(&self, entry: u64, file: (u64, i64), part: u64, digest: Digest, holes: &[Range<u64>]) -> io::Result<()> {
+        let (size, born_ns) = file;
+        let of_part = Record { entry, number: size, part, changed_ns: born_ns, digest };
+        let of_holes = holes.chunks(2).map(|holes| Record::of_holes(entry, part, holes));
         // It will be sent again, and written over meanwhile.
-        self.at_once(Record { entry, number: size, part, changed_ns: born_ns, digest })
+        self.at_once(&std::iter::once(of_part).chain(of_holes).collect::<Vec<_>>())
     }
 
     /// A file that was `first` before it got other names, and is `last` with the newest one. In the file when this returns: a receiver
     /// that comes later must not take the names for a change of the file.
     pub fn linked(&self, first: &Identity, last: &Identity) -> io::Result<()> {
         let (entry, number, changed_ns) = (first.changed_ns.cast_unsigned(), last.inode, last.changed_ns);
-        self.at_once(Record { entry, number, part: LINKED, changed_ns, digest: [0; 32] })
+        self.at_once(&[Record { entry, number, part: LINKED, changed_ns, digest: [0; 32] }])
     }
 
-    /// Writes a record, which does not count if that fails.
-    fn at_once(&self, record: Record) -> io::Result<()> {
-        let mut state = self.gather(record)?;
+    /// Writes records, which do not count if that fails.
+    fn at_once(&self, records: &[Record]) -> io::Result<()> {
+        let mut state = self.gather(records)?;
         state.write().inspect_err(|_| {
-            let others = state.gathered.len() - RECORD_BYTES;
+            let others = state.gathered.len() - records.len() * RECORD_BYTES;
             state.gathered.truncate(others);
         })
     }
 
     /// An entry that is in its place.
     pub fn whole(&self, entry: u64, placed: &Placed) -> io::Result<()> {
-        self.gather(Record::of_placed(entry, placed)).map(drop)
+        self.gather(&[Record::of_placed(entry, placed)]).map(drop)
     }
 
     /// An entry that comes again.
     pub fn forgotten(&self, entry: u64) -> io::Result<()> {
-        self.gather(Record { entry, number: 0, part: FORGOTTEN, changed_ns: 0, digest: [0; 32] }).map(drop)
+        self.gather(&[Record { entry, number: 0, part: FORGOTTEN, changed_ns: 0, digest: [0; 32] }]).map(drop)
     }
 
     /// All records are on the disk when this returns; and with them, where the file system keeps one log in order, the names
@@ -224,7 +272,7 @@ impl Journal {
         state.file.as_ref().map_or(Ok(()), File::sync_data)
     }
 
-    fn gather(&self, record: Record) -> io::Result<std::sync::MutexGuard<'_, State>> {
+    fn gather(&self, records: &[Record]) -> io::Result<std::sync::MutexGuard<'_, State>> {
         let mut state = lock(&self.state);
         if state.file.is_none() {
             let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -233,7 +281,7 @@ impl Journal {
                 state.gathered.extend(head.encode());
             }
         }
-        state.gathered.extend(record.encode());
+        state.gathered.extend(records.iter().flat_map(Record::encode));
         Ok(state)
     }
 }

@@ -1,5 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
+use std::ops::Range;
 use std::path::Path;
 
 use super::*;
@@ -30,8 +31,8 @@ fn written(folder: &Path) {
     let journal = journal(folder);
     assert!(journal.recall(&plan('9')).unwrap().is_empty());
     journal.whole(3, &placed(3)).unwrap();
-    journal.part(7, 5000, BORN, 0, [7; 32]).unwrap();
-    journal.part(7, 5000, BORN, 2, [8; 32]).unwrap();
+    journal.part(7, (5000, BORN), 0, [7; 32], &[]).unwrap();
+    journal.part(7, (5000, BORN), 2, [8; 32], &[]).unwrap();
     journal.sync().unwrap();
 }
 
@@ -77,9 +78,29 @@ fn a_record_that_was_cut_off_or_lost_ends_what_is_known_and_not_what_is_noted() 
         std::fs::write(&path, text).unwrap();
         let first = journal(folder.path());
         assert_eq!(first.recall(&plan('9')).unwrap().parts[&7].digests.len(), 1);
-        first.part(7, 5000, BORN, 1, [6; 32]).unwrap();
+        first.part(7, (5000, BORN), 1, [6; 32], &[]).unwrap();
         assert_eq!(journal(folder.path()).recall(&plan('9')).unwrap().parts[&7].digests.len(), 2);
     }
+}
+
+/// Whatever order its parts come in, and however often: with those of its last record each part has the holes that it has.
+#[test]
+fn the_holes_of_a_part_are_known_again_until_it_comes_again_or_is_forgotten() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = journal(folder.path());
+    first.recall(&plan('9')).unwrap();
+    let part = |part, holes: &[Range<u64>]| first.part(7, (5000, BORN), part, [6; 32], holes).unwrap();
+    part(1, &[1000..1100, 1200..1300, 1400..1500]);
+    part(0, &[0..100, 300..500]);
+    part(2, &[2000..2100, 2500..3000]);
+    part(2, &[]);
+    first.part(8, (5000, BORN), 0, [6; 32], &[0..10, 20..30]).unwrap();
+    first.forgotten(8).unwrap();
+    first.part(8, (5000, BORN), 1, [6; 32], &[]).unwrap();
+    let known = journal(folder.path()).recall(&plan('9')).unwrap();
+    let holes: Vec<_> = known.parts[&7].holes.clone().into_iter().collect();
+    assert_eq!(holes, [(0, vec![0..100, 300..500]), (1, vec![1000..1100, 1200..1300, 1400..1500])]);
+    assert_eq!((known.parts[&8].holes.len(), known.holes), (0, 5));
 }
 
 /// A write that the disk refuses half-way, and then takes.
@@ -92,9 +113,9 @@ fn what_a_full_disk_refused_is_written_once_there_is_room() {
     // Like a disk that is full: `/dev/full` takes nothing, and cannot be cut off either.
     let file = lock(&first.state).file.replace(File::options().write(true).open("/dev/full").unwrap());
     assert!(first.sync().is_err());
-    assert!(first.part(7, 5000, BORN, 0, [7; 32]).is_err());
+    assert!(first.part(7, (5000, BORN), 0, [7; 32], &[]).is_err());
     lock(&first.state).file = file;
-    first.part(7, 5000, BORN, 2, [8; 32]).unwrap();
+    first.part(7, (5000, BORN), 2, [8; 32], &[]).unwrap();
     first.sync().unwrap();
     let known = journal(folder.path()).recall(&plan('9')).unwrap();
     assert_eq!(known.whole.iter().map(|(entry, _)| entry).collect::<Vec<_>>(), [3]);
@@ -109,7 +130,7 @@ fn what_was_forgotten_is_not_known_again() {
     again.recall(&plan('9')).unwrap();
     again.forgotten(3).unwrap();
     again.forgotten(7).unwrap();
-    again.part(7, 5000, BORN, 1, [6; 32]).unwrap();
+    again.part(7, (5000, BORN), 1, [6; 32], &[]).unwrap();
     let known = journal(folder.path()).recall(&plan('9')).unwrap();
     assert!(known.whole.is_empty());
     assert_eq!(known.parts[&7].digests.keys().collect::<Vec<_>>(), [&1]);

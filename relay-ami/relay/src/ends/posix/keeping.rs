@@ -18,8 +18,13 @@ use crate::documents::percent;
 use crate::ends::{KEPT_MODE, OWNERS_MODE};
 use crate::user::Accounts;
 
-/// Labels that are the destination's own affair: those of its security modules, and signatures by its keys.
-const LEFT: [&[u8]; 4] = [b"security.selinux", b"security.ima", b"security.evm", b"security.apparmor"];
+/// The extended attributes that are kept: what users and programs set, and the capabilities of programs. All others are the machine's own
+/// affair, as labels of its security modules and signatures by its keys are, or need rights that no daemon has, as Samba's do.
+const KEPT: (&[u8], &[u8]) = (b"user.", b"security.capability");
+/// What a machine sets by itself.
+const LABELS: [&[u8]; 4] = [b"security.selinux", b"security.ima", b"security.evm", b"security.apparmor"];
+/// What a directory gives to what is made in it.
+const DEFAULT_ACL: &str = "system.posix_acl_default";
 /// Linux' limits of a list of names and of a value (linux/limits.h).
 const XATTR_BYTES: usize = 64 << 10;
 /// Encoded bytes of an entry's attributes: a frame says their length in two bytes.
@@ -54,6 +59,20 @@ pub fn read(
     Ok(Some(Box::new(found)))
 }
 
+/// Extended attributes of an entry that would be thought kept, by what `preserve` asks for, and are not: those that other programs set with
+/// rights that no daemon has, and access control lists of other kinds than POSIX'. Labels that the machine gives each file are none.
+pub fn unkept(directory: &impl AsFd, name: &OsStr, preserve: &Preserve) -> io::Result<Vec<Vec<u8>>> {
+    if !(preserve.xattrs || preserve.acls) {
+        return Ok(Vec::new());
+    }
+    let mut found = names(&by_proc(directory, name))?;
+    found.retain(|name| {
+        let is_asked = if name.starts_with(b"system.") { preserve.acls } else { preserve.xattrs };
+        is_asked && !is_plain(name) && !is_acl(name) && !LABELS.contains(&&**name)
+    });
+    Ok(found)
+}
+
 /// What `listed` speaks of, as it is here.
 pub fn like(directory: &impl AsFd, name: &OsStr, stat: &Stat, listed: &Attributes) -> io::Result<Attributes> {
     let owner = listed.owner.as_ref().map(|wanted| {
@@ -71,20 +90,29 @@ pub fn like(directory: &impl AsFd, name: &OsStr, stat: &Stat, listed: &Attribute
     })
 }
 
-/// Gives an entry its attributes, and its mode, which a change of owner or of an ACL may have changed; a link has none.
-pub fn apply(directory: &impl AsFd, name: &OsStr, kind: FileType, attributes: &Attributes, mode: u16) -> io::Result<()> {
+/// Gives an entry its attributes, and its mode, which a change of owner or of an ACL may have changed; a link has none, and where the file
+/// system keeps none it is given none.
+pub fn apply(directory: &impl AsFd, name: &OsStr, kind: FileType, attributes: &Attributes, mode: Option<u16>) -> io::Result<()> {
     if let Some(owner) = &attributes.owner {
         let (uid, gid) = mapped(owner);
-        let (uid, gid) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
-        fs::chownat(directory, name, uid, gid, AtFlags::SYMLINK_NOFOLLOW).map_err(|error| refused(&error, "its owner"))?;
+        let (user, group) = (Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
+        fs::chownat(directory, name, user, group, AtFlags::SYMLINK_NOFOLLOW).map_err(|error| match error {
+            // It is that of the new owner, not of all that is written here.
+            Errno::DQUOT => io::Error::new(io::ErrorKind::InvalidInput, format!("the quota of its owner, user {uid}, is used up")),
+            other => refused(&other, "its owner"),
+        })?;
     }
     for (listed, is_it) in [(&attributes.xattrs, is_plain as fn(&[u8]) -> bool), (&attributes.acls, is_acl)] {
         if let Some(listed) = listed {
             set(directory, name, listed, is_it)?;
         }
     }
-    if kind != FileType::Symlink {
-        let mode = Mode::from_raw_mode(u32::from(mode) & kept_mode(attributes));
+    if let Some(mode) = mode.filter(|_| kind != FileType::Symlink) {
+        let mut mode = Mode::from_raw_mode(u32::from(mode) & kept_mode(attributes));
+        // Whose owners do not arrive keeps the bit that hands its group on, which a directory of a team has.
+        if kind == FileType::Directory && attributes.owner.is_none() {
+            mode |= Mode::from_raw_mode(fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode) & Mode::SGID;
+        }
         // Neither a link nor anybody else's: a new entry among the partial files, or the directory itself.
         fs::chmodat(directory, name, mode, AtFlags::empty())?;
     }
@@ -121,16 +149,6 @@ pub fn node(stat: &Stat) -> Option<Node> {
     }
 }
 
-/// Returns why this process cannot keep what is asked for, if it cannot.
-#[must_use]
-pub fn cannot_keep(preserve: &Preserve) -> Option<String> {
-    let user = rustix::process::geteuid();
-    (preserve.owners.is_some() && !user.is_root()).then(|| {
-        let own = user.as_raw();
-        format!("preserve.owners needs root at the destination, and this is written as user {own}: set destination.runAs to \"root\"")
-    })
-}
-
 /// The accounts whose names are sent with numbers.
 pub fn accounts(preserve: &Preserve) -> Option<Accounts> {
     Accounts::read().ok().filter(|_| preserve.owners == Some(Owners::Names))
@@ -151,7 +169,7 @@ fn mapped(owner: &Owner) -> (u32, u32) {
 }
 
 fn is_plain(name: &[u8]) -> bool {
-    !name.starts_with(b"system.") && !LEFT.contains(&name)
+    name.starts_with(KEPT.0) || name == KEPT.1
 }
 
 fn is_acl(name: &[u8]) -> bool {
@@ -213,9 +231,25 @@ fn set(directory: &impl AsFd, name: &OsStr, listed: &BTreeMap<String, String>, i
     Ok(())
 }
 
+/// Returns whether what is made in a directory gets an access control list from it.
+pub fn has_default_acl(directory: &impl AsFd) -> bool {
+    let path = by_proc(directory, OsStr::new("."));
+    // With 64 entries, a list is as long as this; a longer one is one too.
+    matches!(fs::getxattr(&path, DEFAULT_ACL, &mut [0; 516][..]), Ok(1..) | Err(Errno::RANGE))
+}
+
 /// Returns whether a disk has room for any attribute.
 fn has_room(directory: &impl AsFd) -> bool {
-    fs::fstatvfs(directory).is_ok_and(|found| found.f_bavail.saturating_mul(found.f_frsize) > 2 * XATTR_BYTES as u64)
+    fs::fstatvfs(directory).is_ok_and(|found| found.f_blocks == 0 || found.f_bavail.saturating_mul(found.f_frsize) > 2 * XATTR_BYTES as u64)
+}
+
+/// The error of a new name in a directory. Some file systems say of a directory that takes no more of them what they say of a full disk; or
+/// the disk was full and has room by now, so that the chunk is worth another attempt.
+pub fn no_name(directory: &impl AsFd, error: Errno) -> io::Error {
+    if error == Errno::NOSPC && has_room(directory) {
+        return io::Error::other(format!("{error}, though the disk has room: its directory takes no more names"));
+    }
+    error.into()
 }
 
 /// The entry's own problem, in words, where the file system or the daemon's rights do not allow `what`.

@@ -3,15 +3,19 @@
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fmt::Display;
+use std::fs::File;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 use rustix::fs::{Access, AtFlags, FileType, Stat, accessat, readlinkat};
+use rustix::io::Errno;
 
+use super::first_names::FirstNames;
 use super::identity::modified_ns;
 use super::keeping;
 use super::path_list::PathList;
 use super::roots::{Root, Step, Walk};
+use super::tree::PARTIAL;
 use crate::control::ControlError;
 use crate::documents::attributes::Preserve;
 use crate::documents::entry::{Kind, ListingEntry};
@@ -27,14 +31,19 @@ const READABLE: u32 = 0o444;
 /// A path of the request, with the names that it brings to the top of the destination.
 type Brought = (Root, Vec<Vec<u8>>);
 
+/// What is listed, and how.
+pub struct Wish<'a> {
+    pub selection: &'a Selection,
+    pub preserve: &'a Preserve,
+    /// Files that cannot be read are no problems of the listing.
+    pub list_unreadable: bool,
+    /// For first names of files that have no room in memory.
+    pub overflow: Option<&'a File>,
+}
+
 /// Lists what of `paths` is selected, with what of it is to be kept.
-pub fn list(
-    paths: &[PathBuf],
-    selector: &Selector,
-    selection: &Selection,
-    preserve: &Preserve,
-    each: Each<'_>,
-) -> Result<(), ControlError> {
+pub fn list(paths: &[PathBuf], selector: &Selector, wish: &Wish<'_>, each: Each<'_>) -> Result<(), ControlError> {
+    let Wish { selection, preserve, list_unreadable, overflow } = *wish;
     // All of their names before the first line: nothing may be announced of a listing that is refused.
     let mut brought = Vec::new();
     for path in paths {
@@ -49,12 +58,17 @@ pub fn list(
     leave_out_collisions(&mut brought, each)?;
     let listed = match &selection.paths_from {
         None => None,
-        Some(file) => match PathList::read(file.as_str().as_ref(), brought.iter().map(|(root, _)| root)) {
+        Some(file) => match PathList::read(file.as_str().as_ref(), &brought) {
             Ok(list) => Some(list),
             Err(why) => return each(problem(file.as_str().as_bytes(), format!("$.select.pathsFrom: {why}"))),
         },
     };
-    let mut keeping = Keeping { preserve, accounts: keeping::accounts(preserve), first: HashMap::new() };
+    let mut keeping = Keeping {
+        preserve,
+        list_unreadable,
+        accounts: keeping::accounts(preserve),
+        first: FirstNames::new(overflow.and_then(|file| file.try_clone().ok())),
+    };
     let devices = brought.iter().map(|(root, _)| if selection.one_file_system { root.device().ok() } else { None });
     let tops = brought.iter().zip(devices).flat_map(|((root, names), device)| names.iter().map(move |name| (root, device, name)));
     let mut tops: Vec<_> = tops.collect();
@@ -66,7 +80,8 @@ pub fn list(
         while let Some(step) = walk.step() {
             match step {
                 Step::Entry(stat) => selected.take(&mut walk, &stat, &mut keeping, each)?,
-                Step::Problem(error) => each(problem(&walk.source(), error))?,
+                Step::Problem(error) => each(selected.without_a_look(&walk, &error, list_unreadable))?,
+                Step::Broken(error) => each(problem(&walk.source(), error))?,
             }
         }
     }
@@ -86,8 +101,29 @@ struct Selected<'a> {
 }
 
 impl Selected<'_> {
+    /// What is given of an entry that cannot be looked at.
+    fn without_a_look(&self, walk: &Walk<&Root>, error: &std::io::Error, list_unreadable: bool) -> Listed {
+        let path = walk.relative();
+        // Whether it is a directory is not known: what a rule says of either is what its owner meant.
+        if self.selector.excludes(path, false) || self.selector.excludes(path, true) {
+            return Listed::LeftOut(path.to_vec(), Reason::Excluded);
+        }
+        if is_gone(error) && !self.root.is(path) {
+            return Listed::LeftOut(path.to_vec(), Reason::Gone);
+        }
+        if list_unreadable && !self.root.is(path) {
+            tracing::warn!(path = %OsStr::from_bytes(path).display(), %error, "is left out");
+            return Listed::LeftOut(path.to_vec(), Reason::Unreadable);
+        }
+        problem(&walk.source(), error)
+    }
+
     fn take(&mut self, walk: &mut Walk<&Root>, stat: &Stat, keeping: &mut Keeping<'_>, each: Each<'_>) -> Result<(), ControlError> {
         let path = walk.relative().to_vec();
+        if path.rsplit(|byte| *byte == b'/').next().is_some_and(|name| name.starts_with(PARTIAL)) {
+            walk.pass();
+            return each(Listed::LeftOut(path, Reason::Leftover));
+        }
         let kind = kind_of(stat, keeping.preserve);
         let is_directory = kind == Some(Kind::Directory);
         let named = self.listed.is_none_or(|list| list.has(&path));
@@ -104,21 +140,37 @@ impl Selected<'_> {
         let Some(kind) = kind else {
             return each(if self.root.is(&path) { problem(&walk.source(), no_kind(stat)) } else { Listed::LeftOut(path, Reason::Special) });
         };
-        let Some(found) = entry(walk, stat, kind, keeping, each)? else { return Ok(()) };
+        let Some(mut found) = entry(walk, stat, kind, keeping, each)? else { return Ok(()) };
+        let is_beyond = is_directory && self.device.is_some_and(|device| device != stat.st_dev);
+        if is_directory && !is_beyond && keeping.list_unreadable && !self.root.is(&path) {
+            match walk.enter() {
+                Ok(()) => {}
+                Err(error) if is_gone(&error) => return gone(walk, each).map(drop),
+                Err(error) => {
+                    tracing::warn!(path = found.path, %error, "is left out");
+                    found.unreadable = true;
+                }
+            }
+        }
         let encoded = found.path.as_bytes();
         self.waiting.retain(|above| encoded.strip_prefix(above.path.as_bytes()).is_some_and(|rest| rest.starts_with(b"/")));
-        if is_directory && !(named && self.selector.includes(&path, true)) {
+        // What cannot be looked into may hold something of what is selected.
+        if is_directory && !found.unreadable && !(named && self.selector.includes(&path, true)) {
             self.waiting.push(found);
         } else {
             self.waiting.drain(..).try_for_each(|above| each(Listed::Entry(above)))?;
             each(Listed::Entry(found))?;
         }
-        if is_directory && self.device.is_some_and(|device| device != stat.st_dev) {
+        if is_beyond {
             walk.pass();
             return each(Listed::LeftOut(path, Reason::OtherFileSystem));
         }
         Ok(())
     }
+}
+
+fn is_gone(error: &std::io::Error) -> bool {
+    [Errno::NOENT, Errno::STALE].iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
 /// Returns the kind that this is listed as; none of a pipe, socket or device that is not kept.
@@ -165,30 +217,21 @@ fn leave_out_collisions(roots: &mut [Brought], each: Each<'_>) -> Result<(), Con
 /// What is kept besides bytes, modes and times.
 struct Keeping<'a> {
     preserve: &'a Preserve,
+    list_unreadable: bool,
     accounts: Option<Accounts>,
-    /// The first name of each file that has several, where it lands, and how many more there may be: device and inode.
-    first: HashMap<(u64, u64), (String, u64)>,
+    /// Where the first names of files land that have several.
+    first: FirstNames,
 }
 
 impl Keeping<'_> {
-    /// Returns where the first name of this file lands, if this is another one. What has been seen by all of its names is forgotten.
+    /// Returns where the first name of this file lands, if this is another one.
     fn first(&mut self, stat: &Stat, path: &str) -> Option<String> {
         #[allow(clippy::useless_conversion, reason = "on arm64 it has 32 bits")]
         let names = u64::from(stat.st_nlink);
         if !self.preserve.hard_links || names < 2 || FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return None;
         }
-        let key = (stat.st_dev, stat.st_ino);
-        let Some((first, left)) = self.first.get_mut(&key) else {
-            self.first.insert(key, (path.to_owned(), names - 1));
-            return None;
-        };
-        *left -= 1;
-        let (first, is_last) = (first.clone(), *left == 0);
-        if is_last {
-            self.first.remove(&key);
-        }
-        Some(first)
+        self.first.first((stat.st_dev, stat.st_ino), names, path)
     }
 }
 
@@ -201,41 +244,79 @@ fn entry(
 ) -> Result<Option<ListingEntry>, ControlError> {
     let (source, (directory, name)) = (walk.source(), walk.place());
     let (mode, path) = (stat.st_mode & 0o7777, percent::encode(walk.relative()));
+    let Some(mtime_ns) = modified_ns(stat) else {
+        let why =
+            format!("its modification time, {} s from 1970, is not within 1677-09-21 and 2262-04-11: set it with touch", stat.st_mtime);
+        return each(problem(&source, why)).map(|()| None);
+    };
     if let Some(first) = keeping.first(stat, &path) {
-        let (inode, mtime_ns, source) = (stat.st_ino, modified_ns(stat), percent::encode(&source));
+        let (inode, source) = (stat.st_ino, percent::encode(&source));
         let (kind, target) = (Kind::Hardlink, Some(first));
-        return Ok(Some(ListingEntry { path, source, kind, size: 0, mode, mtime_ns, inode, target, attributes: None, basis: false }));
+        return Ok(Some(ListingEntry {
+            path,
+            source,
+            kind,
+            size: 0,
+            mode,
+            mtime_ns,
+            inode,
+            target,
+            attributes: None,
+            basis: false,
+            same: false,
+            unreadable: false,
+            stored: None,
+        }));
     }
     let mut target = None;
     match kind {
         // What everybody may read needs no second look.
-        Kind::File if mode & READABLE != READABLE => {
-            if let Err(error) = accessat(directory, name, Access::READ_OK, AtFlags::empty()) {
-                each(problem(&source, std::io::Error::from(error)))?;
+        Kind::File if mode & READABLE != READABLE && !keeping.list_unreadable => {
+            match accessat(directory, name, Access::READ_OK, AtFlags::empty()) {
+                Ok(()) => {}
+                Err(Errno::NOENT) => return gone(walk, each),
+                Err(error) => each(problem(&source, std::io::Error::from(error)))?,
             }
         }
         Kind::File | Kind::Directory | Kind::Hardlink | Kind::Special => {}
         Kind::Symlink => match readlinkat(directory, name, Vec::new()) {
             Ok(found) => target = Some(percent::encode(found.as_bytes())),
+            Err(Errno::NOENT | Errno::INVAL) => return gone(walk, each),
             Err(error) => return each(problem(&source, std::io::Error::from(error))).map(|()| None),
         },
     }
     let attributes = match keeping::read(&directory, name, stat, keeping.preserve, keeping.accounts.as_ref()) {
         Ok(attributes) => attributes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return gone(walk, each),
         Err(error) => return each(problem(&source, error)).map(|()| None),
     };
+    match keeping::unkept(&directory, name, keeping.preserve) {
+        Ok(unkept) if !unkept.is_empty() => each(Listed::Unkept(unkept))?,
+        // What cannot be asked for was told above.
+        Ok(_) | Err(_) => {}
+    }
+    let is_sparse = attributes.as_ref().is_some_and(|attributes| attributes.sparse);
+    let stored = is_sparse.then(|| u64::try_from(stat.st_blocks).unwrap_or_default().saturating_mul(512));
     Ok(Some(ListingEntry {
         path,
         source: percent::encode(&source),
         kind,
         size: if kind == Kind::File { u64::try_from(stat.st_size).unwrap_or_default() } else { 0 },
         mode,
-        mtime_ns: modified_ns(stat),
+        mtime_ns,
         inode: stat.st_ino,
         target,
         attributes,
         basis: false,
+        same: false,
+        unreadable: false,
+        stored,
     }))
+}
+
+/// It has vanished, or has become something else, since it was looked at.
+fn gone(walk: &Walk<&Root>, each: Each<'_>) -> Result<Option<ListingEntry>, ControlError> {
+    each(Listed::LeftOut(walk.relative().to_vec(), Reason::Gone)).map(|()| None)
 }
 
 const fn named(kind: FileType) -> &'static str {

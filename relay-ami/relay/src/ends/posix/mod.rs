@@ -3,12 +3,19 @@
 mod attributes;
 mod basis;
 mod disk;
+mod file_map;
+mod first_names;
 mod holes;
+mod homes;
 mod identity;
 mod journal;
 mod keeping;
 mod listing;
+mod mark;
+mod measured;
+mod mounts;
 mod nameless;
+mod parent;
 mod partial;
 mod path_list;
 mod readback;
@@ -16,13 +23,14 @@ mod removal;
 mod room;
 mod roots;
 mod source;
+mod staging;
 mod tour;
 mod tree;
+mod unkept;
 mod view;
 mod whereabouts;
 
 use std::collections::{BTreeMap, HashMap};
-use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -35,13 +43,15 @@ use std::sync::{Arc, Mutex};
 use rustix::fs::{self, AtFlags};
 use rustix::io::Errno;
 
-pub use keeping::cannot_keep;
+pub use mark::{is_marked, mark};
 pub use nameless::nameless;
 pub use room::refused;
-pub use roots::{check_kernel, make, owner, quoted};
+pub use roots::{Access, check_kernel, enforce, make, owner, quoted};
 pub use source::PosixSource;
+pub use unkept::cannot_keep;
 
 use journal::{Known, Parts};
+use measured::Measured;
 use partial::{Large, Small};
 use removal::PosixRemover;
 use roots::{Reached, reach};
@@ -68,16 +78,8 @@ impl fmt::Display for PosixDestination {
 
 impl Destination for PosixDestination {
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            parts: true,
-            modes: true,
-            times: true,
-            links: true,
-            hard_links: true,
-            special_files: true,
-            attributes: true,
-            holes: true,
-        }
+        let found = reach(self.0.as_os_str().as_bytes());
+        found.map_or(Measured::ALL, |found| measured::unseen(&found.directory)).capabilities()
     }
 
     fn survey(&self) -> Survey {
@@ -112,7 +114,7 @@ struct Open {
 
 impl Open {
     fn new(path: PathBuf, tree: Tree, plan: &PlanId, part_size: u64) -> io::Result<(Self, Left)> {
-        let Known { whole: placed, parts, linked } = tree.journal.recall(plan)?;
+        let Known { whole: placed, parts, linked, .. } = tree.journal.recall(plan)?;
         *lock(&tree.linked) = linked;
         let (mut kept, mut gone) = (HashMap::new(), false);
         for (entry, parts) in parts {
@@ -156,6 +158,10 @@ fn of_same_directory(one: &OwnedFd, other: &OwnedFd) -> io::Result<bool> {
 }
 
 impl OpenDestination for Open {
+    fn capabilities(&self) -> Capabilities {
+        self.tree.measured().capabilities()
+    }
+
     fn small(&self, header: &SegmentHeader) -> io::Result<Box<dyn SmallFile>> {
         Ok(Box::new(Small::begin(&self.tree, header)?))
     }
@@ -173,6 +179,10 @@ impl OpenDestination for Open {
         basis::find(&self.tree, header, fits)
     }
 
+    fn in_place(&self, header: &SegmentHeader) -> io::Result<Option<Box<dyn Basis>>> {
+        basis::in_place(&self.tree, header)
+    }
+
     fn nameless(&self) -> Option<File> {
         self.tree.journal.nameless()
     }
@@ -180,8 +190,7 @@ impl OpenDestination for Open {
     fn sync(&self) -> io::Result<()> {
         // Who moved a directory away meanwhile shall not get what belongs in its place.
         lock(&self.tree.parents).clear();
-        // One call for the file system costs less than one per file as soon as a chunk holds several.
-        Ok(fs::syncfs(&self.tree.root)?)
+        self.tree.sync()
     }
 
     fn directory(&self, header: &SegmentHeader) -> io::Result<()> {
@@ -205,16 +214,16 @@ impl OpenDestination for Open {
         // Parts of which the partial file is gone would be taken for those of a file in its place.
         self.forget(entry)?;
         self.sync_notes()?;
-        self.tree.discard(&entry.to_string());
+        self.tree.discard(entry);
         Ok(())
     }
 
     fn view(&self) -> Box<dyn View + '_> {
-        Box::new(Sight::new(self.tree.root.as_fd(), self.tree.syncs_each, Arc::clone(&self.tree.linked)))
+        Box::new(Sight::new(self.tree.root.as_fd(), self.tree.staging.syncs_each, Arc::clone(&self.tree.linked)))
     }
 
     fn check_there(&self) -> io::Result<()> {
-        let own = fs::fstat(&self.tree.partial)?;
+        let own = fs::fstat(&self.tree.staging.directory)?;
         let is_own = |found: &fs::Stat| (found.st_dev, found.st_ino) == (own.st_dev, own.st_ino);
         match fs::statat(&self.tree.root, &*self.tree.partial_name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) if is_own(&found) => self.check_path(),
@@ -226,20 +235,12 @@ impl OpenDestination for Open {
         }
     }
 
-    fn finish(&self) -> io::Result<()> {
-        self.tree.is_tidied.store(true, Ordering::SeqCst);
-        for name in self.tree.partial_names()? {
-            fs::unlinkat(&self.tree.partial, OsStr::from_bytes(&name), AtFlags::empty())?;
-        }
-        match fs::unlinkat(&self.tree.root, &*self.tree.partial_name, AtFlags::REMOVEDIR) {
-            // Removed when the sender asked before.
-            Err(Errno::NOENT) => Ok(()),
-            other => Ok(other?),
-        }
+    fn finish(&self, removed: &dyn Fn()) -> io::Result<()> {
+        self.tree.remove_partial(removed)
     }
 
     fn close(&self) {
         // Where anything is in it, it stays.
-        let _ = fs::unlinkat(&self.tree.root, &*self.tree.partial_name, AtFlags::REMOVEDIR);
+        self.tree.remove_empty();
     }
 }

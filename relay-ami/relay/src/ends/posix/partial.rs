@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Seek as _, Write as _};
+use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 use std::sync::{Arc, Mutex};
 
@@ -12,16 +13,18 @@ use rustix::io::Errno;
 
 use super::attributes::{kept, times};
 use super::holes::Holes;
-use super::identity::birth_of;
+use super::homes::Home;
+use super::identity::{birth_of, modified_ns};
 use super::journal::Parts;
 use super::keeping;
 use super::readback;
+use super::staging::Staging;
 use super::tree::Tree;
 use crate::digest::{Digest, part_digest, part_hasher};
 use crate::documents::attributes::Attributes;
 use crate::documents::entry::Kind;
 use crate::ends::problem::not_by_name;
-use crate::ends::{Basis, Identity, LargeFile, SmallFile, read, take_bytes, zeros};
+use crate::ends::{Basis, Heard, Hole, Identity, LargeFile, SmallFile, read, take_bytes, zeros};
 use crate::thread::lock;
 use crate::wire::frame::SegmentHeader;
 
@@ -30,9 +33,12 @@ pub fn attributes(header: &SegmentHeader) -> io::Result<Attributes> {
     Attributes::parse(&header.attributes).map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, why))
 }
 
+/// 2038-01-19: every file system takes a time from 1970 to then, but for FAT, which begins in 1980.
+const LAST_TIME_NS: i64 = i32::MAX as i64 * 1_000_000_000;
+
 /// Gives a file whose bytes are all there all else.
 pub fn finish_file(
-    tree: &Tree,
+    staging: &Staging,
     file: &File,
     name: &str,
     mode: u16,
@@ -41,12 +47,22 @@ pub fn finish_file(
     attributes: &Attributes,
 ) -> io::Result<()> {
     if *attributes != Attributes::default() {
-        keeping::apply(&tree.partial, OsStr::new(name), FileType::RegularFile, attributes, mode)?;
-    } else if !is_made_so {
+        let mode = staging.measured.modes.then_some(mode);
+        keeping::apply(&staging.directory, OsStr::new(name), FileType::RegularFile, attributes, mode)?;
+    } else if !is_made_so && staging.measured.modes {
         fs::fchmod(file, kept(mode))?;
     }
     fs::futimens(file, &times(mtime_ns))?;
-    tree.prepare_sync(file)
+    // Old ext4, FAT and XFS have a last time, some a first one, and take that in place of one beyond.
+    if !(0..=LAST_TIME_NS).contains(&mtime_ns) && staging.measured.time_step_ns.is_some() {
+        let is = modified_ns(&fs::fstat(file)?);
+        if !staging.measured.capabilities().same_time(is, mtime_ns) {
+            let seconds = mtime_ns.div_euclid(1_000_000_000);
+            let why = format!("the destination does not take its modification time, {seconds} s from 1970");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
+    }
+    staging.prepare_sync(file)
 }
 
 /// Lets the kernel copy bytes to the same place in another file, where XFS makes both share them. False where it cannot.
@@ -66,6 +82,7 @@ fn copy(from: &File, to: &File, offset: u64, length: u64) -> io::Result<bool> {
 /// A whole file, a link, or a special file.
 pub struct Small {
     tree: Arc<Tree>,
+    home: Arc<Home>,
     /// No other attempt uses it: two streams with the same entry must not share a file.
     name: String,
     mode: u16,
@@ -81,21 +98,20 @@ pub struct Small {
 
 impl Small {
     pub fn begin(tree: &Arc<Tree>, header: &SegmentHeader) -> io::Result<Self> {
-        Tree::check(&header.path)?;
-        let (tree, mode, mtime_ns) = (Arc::clone(tree), header.mode, header.mtime_ns);
+        let (home, tree, mode, mtime_ns) = (tree.home(&header.path)?, Arc::clone(tree), header.mode, header.mtime_ns);
         let name = tree.unique_name(header.entry);
         let (kind, attributes) = (header.kind, attributes(header)?);
         let mut file = None;
         match (kind, attributes.node) {
-            (Kind::Symlink, _) => tree.link(&name, &header.target)?,
-            (Kind::Special, Some(node)) => keeping::make(&tree.partial, &name, node)?,
+            (Kind::Symlink, _) => home.staging.link(&name, &header.target)?,
+            (Kind::Special, Some(node)) => keeping::make(&home.staging.directory, &name, node)?,
             (Kind::Special, None) => return Err(io::Error::new(io::ErrorKind::InvalidInput, "a special file of no kind")),
             // Made when it is placed: until then each new name would be another change of its file.
             (Kind::Hardlink, _) => {}
-            (Kind::File | Kind::Directory, _) => file = Some(tree.create(&name, mode).map_err(not_by_name)?),
+            (Kind::File | Kind::Directory, _) => file = Some(tree.create(&home, &header.path, &name, mode).map_err(not_by_name)?),
         }
         let first = if kind == Kind::Hardlink { header.target.clone() } else { Vec::new() };
-        Ok(Self { tree, name, mode, mtime_ns, file, kind, first, attributes, is_placed: false })
+        Ok(Self { tree, home, name, mode, mtime_ns, file, kind, first, attributes, is_placed: false })
     }
 }
 
@@ -119,25 +135,28 @@ impl SmallFile for Small {
                 Kind::Symlink => FileType::Symlink,
                 _ => FileType::Unknown,
             };
-            let (partial, name) = (&self.tree.partial, OsStr::new(&self.name));
-            keeping::apply(partial, name, kind, &self.attributes, self.mode)?;
-            return Ok(fs::utimensat(partial, name, &times(self.mtime_ns), AtFlags::SYMLINK_NOFOLLOW)?);
+            let (Staging { directory, measured, .. }, name) = (&*self.home.staging, OsStr::new(&self.name));
+            keeping::apply(directory, name, kind, &self.attributes, measured.modes.then_some(self.mode))?;
+            return Ok(fs::utimensat(directory, name, &times(self.mtime_ns), AtFlags::SYMLINK_NOFOLLOW)?);
         };
-        finish_file(&self.tree, &file, &self.name, self.mode, self.tree.has_mode_when_made(self.mode), self.mtime_ns, &self.attributes)
+        let staging = &self.home.staging;
+        // A directory's access control list has its own idea of a new file's mode.
+        let is_made_so = !self.home.hands_on() && staging.has_mode_when_made(self.mode);
+        finish_file(staging, &file, &self.name, self.mode, is_made_so, self.mtime_ns, &self.attributes)
     }
 
-    fn read_back(&self, digest: &Digest) -> io::Result<()> {
-        let read = readback::read(&self.tree, &self.name, blake3::Hasher::new(), None)?.finalize();
+    fn read_back(&self, digest: &Digest, heard: Heard<'_>) -> io::Result<()> {
+        let read = readback::read(&self.home.staging, &self.name, blake3::Hasher::new(), None, heard)?.finalize();
         readback::compare(&self.name, read.as_bytes(), digest)
     }
 
     fn place(mut self: Box<Self>, path: &[u8]) -> io::Result<Option<Identity>> {
         if self.kind == Kind::Hardlink {
-            self.tree.place_link(&self.name, &self.first, path, self.mtime_ns)?;
+            self.tree.place_link(&self.home, &self.name, &self.first, path, self.mtime_ns)?;
             self.is_placed = true;
             return Ok(None);
         }
-        let identity = self.tree.place(&self.name, path)?;
+        let identity = self.tree.place(&self.home, &self.name, path, &self.attributes)?;
         self.is_placed = true;
         Ok(identity.filter(|_| self.kind == Kind::File))
     }
@@ -146,7 +165,7 @@ impl SmallFile for Small {
 impl Drop for Small {
     fn drop(&mut self) {
         if !self.is_placed {
-            self.tree.discard(&self.name);
+            self.home.staging.discard(&self.name);
         }
     }
 }
@@ -154,10 +173,11 @@ impl Drop for Small {
 /// A large file, which arrives in parts.
 pub struct Large {
     tree: Arc<Tree>,
+    home: Arc<Home>,
     header: SegmentHeader,
     attributes: Attributes,
     file: File,
-    /// Those that this receiver was told of.
+    /// Those that this receiver was told of, or an earlier one.
     holes: Mutex<Holes>,
     /// Birth time, nanoseconds since 1970; 0 where the file system does not tell.
     born_ns: i64,
@@ -168,35 +188,64 @@ pub struct Large {
 impl Large {
     /// The file with the digests of those of its parts that are `left` and count.
     pub fn begin(tree: &Arc<Tree>, header: &SegmentHeader, left: Option<Parts>) -> io::Result<(Self, BTreeMap<u64, Digest>)> {
-        let (entry, attributes) = (header.entry, attributes(header)?);
-        let is_left = |left: &Parts| left.size == header.size && tree.is_left(entry, header.size, left.born_ns);
+        let (entry, attributes, home) = (header.entry, attributes(header)?, tree.home(&header.path)?);
+        let is_left = |left: &Parts| left.size == header.size && home.staging.is_left(entry, header.size, left.born_ns);
+        let mut holes = Holes::default();
         let kept = match left {
-            Some(left) if is_left(&left) => left.digests,
+            Some(left) if is_left(&left) => {
+                left.holes.into_values().flatten().for_each(|hole| holes.note(hole));
+                left.digests
+            }
             // The file is made anew: the next receiver must not take the old parts for what is in it.
             Some(_) => {
-                tree.discard(&entry.to_string());
+                tree.discard(entry);
                 tree.journal.forgotten(entry)?;
                 tree.journal.sync()?;
                 BTreeMap::new()
             }
             None => BTreeMap::new(),
         };
-        let file = tree.open_large(entry, header.size, attributes.sparse).map_err(not_by_name)?;
+        let file = tree.open_large(&home, &header.path, entry, header.size, attributes.sparse).map_err(not_by_name)?;
         let (born_ns, goes_on) = (birth_of(&file), !kept.is_empty());
-        Ok((Self { tree: Arc::clone(tree), header: header.clone(), attributes, file, holes: Mutex::default(), born_ns, goes_on }, kept))
+        let (tree, header, holes) = (Arc::clone(tree), header.clone(), Mutex::new(holes));
+        Ok((Self { tree, home, header, attributes, file, holes, born_ns, goes_on }, kept))
+    }
+}
+
+impl Large {
+    /// What an error is where somebody has removed the file: none of its parts is there any more.
+    fn without_file(&self, error: io::Error) -> io::Error {
+        if error.kind() == io::ErrorKind::NotFound && !self.home.staging.has(self.header.entry) {
+            return io::Error::new(io::ErrorKind::InvalidData, "somebody has removed it while it was received");
+        }
+        error
     }
 }
 
 impl LargeFile for Large {
+    fn begin_part(&self) -> io::Result<()> {
+        if self.file.metadata()?.len() == self.header.size {
+            return Ok(());
+        }
+        // Cut short within a block, of which the kernel keeps the rest as zeros: no hole would tell once a later part has made it long again.
+        tracing::warn!(entry = self.header.entry, "somebody has cut a file short while it was received");
+        lock(&self.holes).doubt();
+        // Nor would the next receiver know.
+        self.forget_kept()
+    }
+
     fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         if self.attributes.sparse {
-            lock(&self.holes).fill(offset, bytes.len() as u64);
+            lock(&self.holes).fill(offset..offset.saturating_add(bytes.len() as u64));
         }
         self.file.write_all_at(bytes, offset)
     }
 
     fn hole(&self, offset: u64, length: u64) -> io::Result<()> {
-        lock(&self.holes).note(offset, length);
+        // Of a file that should have none it is in doubt.
+        if self.attributes.sparse {
+            lock(&self.holes).note(offset..offset.saturating_add(length));
+        }
         // An attempt that broke off may have left bytes there.
         match fs::fallocate(&self.file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, offset, length) {
             Err(Errno::OPNOTSUPP) => zeros(length, |bytes, at| self.write(bytes, offset + at)),
@@ -209,7 +258,7 @@ impl LargeFile for Large {
             return take_bytes(self, basis, offset, length, digest);
         }
         if self.attributes.sparse {
-            lock(&self.holes).fill(offset, length);
+            lock(&self.holes).fill(offset..offset.saturating_add(length));
         }
         read(&self.file, offset, length, |bytes, _| {
             digest(bytes);
@@ -218,27 +267,35 @@ impl LargeFile for Large {
     }
 
     fn prepare_sync(&self) -> io::Result<()> {
-        self.tree.prepare_sync(&self.file)
+        self.home.staging.prepare_sync(&self.file)
     }
 
-    fn read_back(&self, offset: u64, length: u64, digest: &Digest) -> io::Result<()> {
-        let (name, range) = (self.header.entry.to_string(), offset..offset.saturating_add(length));
-        let read = readback::read(&self.tree, &name, part_hasher(offset), Some(range))?;
+    fn read_back(&self, range: Range<u64>, digest: &Digest, heard: Heard<'_>) -> io::Result<()> {
+        let name = self.header.entry.to_string();
+        let read = readback::read(&self.home.staging, &name, part_hasher(range.start), Some(range), heard)?;
         readback::compare(&name, &part_digest(&read), digest)
     }
 
-    fn is_dense(&self) -> io::Result<bool> {
-        lock(&self.holes).are_all_of(&self.file, self.header.size)
+    fn next_hole(&self, from: u64) -> io::Result<Option<Hole>> {
+        lock(&self.holes).next(&self.file, self.header.size, from)
     }
 
-    fn keep(&self, part: u64, digest: Digest) -> io::Result<()> {
-        self.tree.journal.part(self.header.entry, self.header.size, self.born_ns, part, digest)
+    fn forget_kept(&self) -> io::Result<()> {
+        self.tree.journal.forgotten(self.header.entry)?;
+        self.tree.journal.sync()
+    }
+
+    fn keep(&self, part: u64, range: Range<u64>, digest: Digest) -> io::Result<()> {
+        let holes = lock(&self.holes).within(range);
+        self.tree.journal.part(self.header.entry, (self.header.size, self.born_ns), part, digest, &holes)
     }
 
     fn place(&self) -> io::Result<Option<Identity>> {
         let (name, SegmentHeader { mode, mtime_ns, path, .. }) = (self.header.entry.to_string(), &self.header);
-        finish_file(&self.tree, &self.file, &name, *mode, false, *mtime_ns, &self.attributes)?;
-        let identity = self.tree.place(&name, path)?;
+        let staging = &self.home.staging;
+        let identity = finish_file(staging, &self.file, &name, *mode, false, *mtime_ns, &self.attributes)
+            .and_then(|()| self.tree.place(&self.home, &name, path, &self.attributes))
+            .map_err(|error| self.without_file(error))?;
         // Whether the file is still the one that an earlier receiver wrote to could not be seen: it is read again at the end.
         Ok(identity.filter(|_| self.born_ns != 0 || !self.goes_on))
     }

@@ -10,8 +10,9 @@ use rustix::fs::{Advice, OFlags, fadvise, fcntl_setfl};
 use rustix::io::Errno;
 
 use super::disk::Buffer;
-use super::tree::Tree;
+use super::staging::Staging;
 use crate::digest::Digest;
+use crate::ends::Heard;
 
 thread_local! {
     /// For all that a thread reads.
@@ -19,8 +20,14 @@ thread_local! {
 }
 
 /// Digests the range of a partial file, or all from its beginning. Fails where the file ends within the range.
-pub fn read(tree: &Tree, name: &str, mut hasher: blake3::Hasher, range: Option<Range<u64>>) -> io::Result<blake3::Hasher> {
-    let (file, mut direct) = tree.reopen(name)?;
+pub fn read(
+    staging: &Staging,
+    name: &str,
+    mut hasher: blake3::Hasher,
+    range: Option<Range<u64>>,
+    heard: Heard<'_>,
+) -> io::Result<blake3::Hasher> {
+    let (file, mut direct) = staging.reopen(name)?;
     let length = range.as_ref().and_then(|range| NonZeroU64::new(range.end - range.start));
     let Range { start: mut at, end } = range.unwrap_or(0..u64::MAX);
     // Where direct reads are not to be had: clean pages, which a sync leaves, are dropped and come from the disk again.
@@ -43,6 +50,7 @@ pub fn read(tree: &Tree, name: &str, mut hasher: blake3::Hasher, range: Option<R
             let wanted = usize::try_from(end - at).map_or(count, |left| left.min(count));
             hasher.update(&buffer.aligned()[..wanted]);
             at += wanted as u64;
+            heard(wanted as u64);
         }
         Ok(hasher)
     })

@@ -5,13 +5,17 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use rustix::fs::{self, AtFlags, FlockOperation, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_OMIT};
 use rustix::io::Errno;
 
+use super::parent::in_own;
 use super::roots::{Reached, reach};
 use super::tour::{WITHIN, found, id_of};
 use super::tree::{PARTIAL, Tree, split};
+use crate::defaults::REMOVAL_LOCK_TIMEOUT;
 use crate::documents::entry::Kind;
 use crate::documents::extras::Stayed;
 use crate::documents::text::DirectoryId;
@@ -30,16 +34,33 @@ pub struct PosixRemover {
 impl PosixRemover {
     /// Opens `path`, an absolute path. A process that removes things there is waited for: it may be an earlier attempt.
     pub fn open(path: &Path, directory: &DirectoryId) -> io::Result<Self> {
+        Self::open_within(path, directory, REMOVAL_LOCK_TIMEOUT)
+    }
+
+    fn open_within(path: &Path, directory: &DirectoryId, patience: Duration) -> io::Result<Self> {
         let root = root(path)?;
         check(&root, directory)?;
-        match fs::flock(&root, FlockOperation::LockExclusive) {
-            // The file system has no locks.
-            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOLCK | Errno::NOSYS | Errno::BADF) => {}
-            Err(error) => return Err(error.into()),
-        }
+        lock(&root, patience)?;
         let device = fs::fstat(&root)?.st_dev;
         Ok(Self { path: path.to_owned(), directory: directory.clone(), root, device })
     }
+}
+
+/// Locks a directory for removals. Whoever may read it can lock it too, so this waits for as long as an earlier attempt may need, no longer.
+fn lock(root: &OwnedFd, patience: Duration) -> io::Result<()> {
+    match fs::flock(root, FlockOperation::NonBlockingLockExclusive) {
+        // The file system has no locks.
+        Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOLCK | Errno::NOSYS | Errno::BADF) => return Ok(()),
+        Err(Errno::WOULDBLOCK) => {}
+        Err(error) => return Err(error.into()),
+    }
+    // The kernel has no wait with a limit. What the thread gets is the lock of `root` too, and is let go with it.
+    let (same, (tell, told)) = (rustix::io::dup(root)?, channel());
+    crate::thread::spawn("lock", move || {
+        let _ = tell.send(fs::flock(&same, FlockOperation::LockExclusive));
+    })?;
+    let held = || io::Error::other("another process holds a lock on the destination's directory; end it (lsof, /proc/locks)");
+    told.recv_timeout(patience).map_or_else(|_| Err(held()), |locked| Ok(locked?))
 }
 
 impl Remover for PosixRemover {
@@ -71,7 +92,8 @@ impl Remover for PosixRemover {
         if !is(&seen) || !is_within || base.starts_with(PARTIAL) {
             return Ok(Removal::Stays(Stayed::Changed, None));
         }
-        match fs::unlinkat(&parent, name, if is_directory { AtFlags::REMOVEDIR } else { AtFlags::empty() }) {
+        let flags = if is_directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+        match in_own(&parent, || fs::unlinkat(&parent, name, flags)) {
             Ok(()) => {
                 // It is the source's, and a removal changes it. Only the directory's owner may put it back.
                 let times = Timestamps { last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT }, last_modification: modified(&above) };

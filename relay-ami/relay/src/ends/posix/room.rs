@@ -9,6 +9,7 @@ use rustix::fs::{Access, AtFlags, Dir, Mode, OFlags, accessat, fstatvfs, openat}
 use rustix::io::Errno;
 
 use super::disk;
+use super::mounts::kernel;
 use super::roots::{Reached, reach};
 use super::tree::PARTIAL;
 use super::whereabouts::ways;
@@ -51,6 +52,7 @@ fn survey_of(path: &Path, (free_bytes, free_inodes): Free, looked: Looked) -> Su
         free_inodes,
         occupied,
         ways: ways(path),
+        kernel: kernel(),
         write_mb_s,
         problems,
         problem_count,
@@ -63,8 +65,8 @@ fn space(found: &Reached) -> (Free, Looked) {
         Ok(space) => space,
         Err(error) => return ((0, 0), Err(io::Error::from(error).to_string())),
     };
-    let free_bytes = space.f_bavail.saturating_mul(space.f_frsize);
     // A file system without a limit says 0 of 0.
+    let free_bytes = if space.f_blocks == 0 { i64::MAX as u64 } else { space.f_bavail.saturating_mul(space.f_frsize) };
     let free_inodes = if space.f_files == 0 { i64::MAX as u64 } else { space.f_favail };
     let looked = match access {
         Ok(()) => Ok((found.missing.is_empty() && is_occupied(&found.directory), disk::write_rate(&found.directory, free_bytes))),

@@ -14,10 +14,10 @@ use std::sync::Mutex;
 use rustix::fs::{self, Advice, FileType, OFlags, SeekFrom};
 use rustix::io::Errno;
 
-use super::identity::modified_ns;
+use super::identity::{keeps_inodes, modified_ns};
 use super::keeping::node;
 use super::roots::Roots;
-use super::{disk, listing};
+use super::{disk, listing, mounts, whereabouts};
 use crate::control::ControlError;
 use crate::digest::Digest;
 use crate::documents::attributes::Preserve;
@@ -25,7 +25,8 @@ use crate::documents::entry::{Kind, Segment};
 use crate::documents::event::SkipReason;
 use crate::documents::percent;
 use crate::documents::selection::Selection;
-use crate::ends::{Each, Listed, Source, SourceFailure, SourceFile};
+use crate::documents::survey::Place;
+use crate::ends::{Each, Identity, Listed, Source, SourceFailure, SourceFile};
 use crate::select::Selector;
 use crate::thread::lock;
 
@@ -53,18 +54,27 @@ pub struct PosixSource {
     paths: Vec<PathBuf>,
     selection: Selection,
     preserve: Preserve,
+    list_unreadable: bool,
+    overflow: Option<File>,
+    /// By device: whether a file of it has the same inode each time.
+    keeps_inodes: Mutex<HashMap<u64, bool>>,
     /// Beneath these all reading stays, whatever a manifest names.
     roots: Roots,
-    /// Change times (`ctime`, which no program can set) of the files that are read in parts, from each one's first part on:
-    /// parts that are read before and after a change whose author put the modification time back do not make up one file.
-    changed: Mutex<HashMap<u64, i128>>,
 }
 
 impl PosixSource {
     #[must_use]
     pub fn new(paths: Vec<PathBuf>) -> Self {
         let (selection, preserve) = (Selection::default(), Preserve::default());
-        Self { roots: Roots::new(&paths), paths, selection, preserve, changed: Mutex::default() }
+        Self {
+            roots: Roots::new(&paths),
+            paths,
+            selection,
+            preserve,
+            list_unreadable: false,
+            overflow: None,
+            keeps_inodes: Mutex::default(),
+        }
     }
 
     /// The same, of which only that is listed.
@@ -73,15 +83,22 @@ impl PosixSource {
         Self { selection, ..self }
     }
 
+    /// Lists files that cannot be read like all others, where the default is that they are problems of the listing.
+    #[must_use]
+    pub fn listing_unreadable(self, list_unreadable: bool) -> Self {
+        Self { list_unreadable, ..self }
+    }
+
+    /// What a listing has to know and has no room for in memory goes into this file.
+    #[must_use]
+    pub fn spilling_into(self, overflow: Option<File>) -> Self {
+        Self { overflow, ..self }
+    }
+
     /// Lists what is to be kept beyond the default too.
     #[must_use]
     pub fn preserving(self, preserve: Preserve) -> Self {
         Self { preserve, ..self }
-    }
-
-    /// The change time that a file had when it was first read.
-    fn first(&self, segment: &Segment, now: i128) -> i128 {
-        if segment.is_part() { *lock(&self.changed).entry(segment.entry).or_insert(now) } else { now }
     }
 
     fn open_file<'a>(&self, segment: &'a Segment) -> Result<Opened<'a>, SourceFailure> {
@@ -90,10 +107,10 @@ impl PosixSource {
         let file = self.roots.open(&path, OFlags::RDONLY | OFlags::NONBLOCK).map_err(|error| unreadable(segment, &error))?;
         let file = File::from(file);
         let now = file.metadata().map_err(|error| unreadable(segment, &error))?;
-        let ctime_ns = self.first(segment, nanoseconds(now.ctime(), now.ctime_nsec()));
-        let opened = Opened { segment, file, ctime_ns, asked_until: Cell::new(segment.offset) };
-        opened.compare(&now)?;
-        Ok(opened)
+        let has_inode = *lock(&self.keeps_inodes).entry(now.dev()).or_insert_with(|| keeps_inodes(&file));
+        let opened = Opened { segment, file, has_inode, state: Identity::NONE, asked_until: Cell::new(segment.offset) };
+        let state = opened.compare(&now)?;
+        Ok(Opened { state, ..opened })
     }
 
     /// Returns whether another name of a file, or a special file, still is what the listing says.
@@ -105,7 +122,7 @@ impl PosixSource {
             Kind::Special => node(&stat) == segment.attributes.as_ref().and_then(|attributes| attributes.node),
             _ => FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile,
         };
-        if is_kind && (stat.st_ino, modified_ns(&stat)) == (segment.inode, segment.mtime_ns) {
+        if is_kind && (stat.st_ino, modified_ns(&stat)) == (segment.inode, Some(segment.mtime_ns)) {
             Ok(())
         } else {
             Err(changed(segment, "is not what it was when it was listed"))
@@ -128,16 +145,32 @@ impl PosixSource {
 impl Source for PosixSource {
     fn list(&self, each: Each<'_>) -> Result<(), ControlError> {
         match Selector::new(&self.selection) {
-            Ok(selector) => listing::list(&self.paths, &selector, &self.selection, &self.preserve, each),
+            Ok(selector) => {
+                let Self { selection, preserve, list_unreadable, overflow, .. } = self;
+                let wish = listing::Wish { selection, preserve, list_unreadable: *list_unreadable, overflow: overflow.as_ref() };
+                listing::list(&self.paths, &selector, &wish, each)
+            }
             // Named once, as a problem of the first path: the request is wrong and not the machine.
             Err(why) => each(Listed::Problem(self.paths.first().map_or(b"/" as &[u8], |path| path.as_os_str().as_bytes()).to_vec(), why)),
         }
+    }
+
+    fn places(&self) -> Vec<Place> {
+        whereabouts::places(&self.paths)
+    }
+
+    fn kernel(&self) -> Option<String> {
+        mounts::kernel()
     }
 
     fn open<'a>(&'a self, segment: &'a Segment) -> Result<Option<Box<dyn SourceFile + 'a>>, SourceFailure> {
         match segment.kind {
             Kind::File => {}
             Kind::Symlink => return self.check_link(segment).map(|()| None),
+            Kind::Directory if segment.unreadable => {
+                let message = format!("{}: cannot be looked into; what it holds is not moved", segment.source);
+                return Err(SourceFailure { reason: SkipReason::SourceUnreadable, message, transient: false });
+            }
             Kind::Directory => return Ok(None),
             Kind::Hardlink | Kind::Special => return self.check_node(segment).map(|()| None),
         }
@@ -172,13 +205,11 @@ impl Source for PosixSource {
 struct Opened<'a> {
     segment: &'a Segment,
     file: File,
-    ctime_ns: i128,
+    /// Its inode tells it from another file.
+    has_inode: bool,
+    state: Identity,
     /// Up to there the disk was asked for the file's bytes.
     asked_until: Cell<u64>,
-}
-
-fn nanoseconds(seconds: i64, nanoseconds: i64) -> i128 {
-    i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds)
 }
 
 impl Opened<'_> {
@@ -200,28 +231,22 @@ impl Opened<'_> {
         self.asked_until.set(until);
     }
 
-    fn compare(&self, now: &Metadata) -> Result<(), SourceFailure> {
+    /// Returns the state that the file is in.
+    fn compare(&self, now: &Metadata) -> Result<Identity, SourceFailure> {
         let listed = self.segment;
         if !now.is_file() {
             return Err(changed(listed, "is no file any more"));
         }
-        let mtime_ns = now.mtime().saturating_mul(1_000_000_000).saturating_add(now.mtime_nsec());
-        for (what, is, was) in [
-            ("size", i128::from(now.size()), i128::from(listed.size)),
-            ("modification time", i128::from(mtime_ns), i128::from(listed.mtime_ns)),
-            ("inode", i128::from(now.ino()), i128::from(listed.inode)),
-        ] {
+        let modified = i128::from(now.mtime()) * 1_000_000_000 + i128::from(now.mtime_nsec());
+        for (what, is, was) in
+            [("size", i128::from(now.size()), i128::from(listed.size)), ("modification time", modified, i128::from(listed.mtime_ns))]
+        {
             if is != was {
                 return Err(changed(listed, format!("{what} was {was} when it was listed and is {is} now")));
             }
         }
-        // Owner, mode and links change it too: none of them should while a file is moved.
-        let ctime_ns = nanoseconds(now.ctime(), now.ctime_nsec());
-        if ctime_ns == self.ctime_ns {
-            Ok(())
-        } else {
-            Err(changed(listed, format!("changed at {ctime_ns}, while it was read; its change time was {}", self.ctime_ns)))
-        }
+        let changed_ns = now.ctime().saturating_mul(1_000_000_000).saturating_add(now.ctime_nsec());
+        Ok(Identity { inode: if self.has_inode { now.ino() } else { 0 }, changed_ns })
     }
 }
 
@@ -249,7 +274,19 @@ impl SourceFile for Opened<'_> {
         }
     }
 
-    fn check(&self) -> Result<(), SourceFailure> {
-        self.compare(&self.file.metadata().map_err(|error| unreadable(self.segment, &error))?)
+    fn state(&self) -> Identity {
+        self.state
+    }
+
+    fn check(&self) -> Result<Identity, SourceFailure> {
+        let listed = self.segment;
+        // Some file systems say that a file is shorter than it is, or empty: exports of documents, files of the kernel.
+        if listed.offset + listed.length == listed.size {
+            let more = self.file.read_at(&mut [0], listed.size).map_err(|error| unreadable(listed, &error))?;
+            if more > 0 {
+                return Err(changed(listed, format!("has more bytes than the {} that its file system says", listed.size)));
+            }
+        }
+        self.compare(&self.file.metadata().map_err(|error| unreadable(listed, &error))?)
     }
 }

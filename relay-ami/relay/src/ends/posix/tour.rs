@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -10,16 +10,19 @@ use std::path::Path;
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
-use super::identity::modified_ns;
+use super::identity::{keeps_inodes, modified_ns};
 use super::roots::{HELD_NAMES, Root, Step, Walk};
 use super::tree::{BENEATH, PARTIAL};
 use crate::documents::entry::Kind;
 use crate::documents::extras::Spared;
 use crate::documents::text::DirectoryId;
-use crate::ends::{Found, Stop, Tour};
+use crate::ends::{FileId, Found, Stop, Tour};
 
 /// Beneath, and not over a mount either: neither of another file system nor of another directory of this one.
 pub const WITHIN: ResolveFlags = BENEATH.union(ResolveFlags::NO_XDEV);
+
+/// A directory that is only looked into.
+const PLACE: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// One walk.
 pub struct PosixTour {
@@ -30,6 +33,9 @@ pub struct PosixTour {
     last: Option<Stat>,
     /// The directory of this program's files.
     own: Option<(u64, u64)>,
+    /// A directory that names were looked for in last.
+    above: Option<(Vec<u8>, Option<OwnedFd>)>,
+    keeps_inodes: bool,
 }
 
 impl PosixTour {
@@ -42,8 +48,9 @@ impl PosixTour {
     /// With so many bytes of one directory's names in memory.
     fn holding(path: &Path, names: usize) -> io::Result<Self> {
         let root = Root::open(&path.join(""))?;
-        let (directory, device) = (id_of(&root)?, fs::fstat(&root)?.st_dev);
-        Ok(Self { walk: Walk::whole(root, names)?, directory, device, last: None, own: own_directory() })
+        let (directory, device, keeps_inodes) = (id_of(&root)?, fs::fstat(&root)?.st_dev, keeps_inodes(&root));
+        let walk = Walk::whole(root, names)?;
+        Ok(Self { walk, directory, device, last: None, own: own_directory(), above: None, keeps_inodes })
     }
 
     fn name(&self) -> &[u8] {
@@ -65,8 +72,8 @@ impl Tour for PosixTour {
                 Some(Stop::Entry(found(&stat)))
             }
             // The destination itself: what it holds is not known, nor what of it is to stay.
-            Some(Step::Problem(error)) if self.walk.relative().is_empty() => return Err(error),
-            Some(Step::Problem(error)) => {
+            Some(Step::Problem(error) | Step::Broken(error)) if self.walk.relative().is_empty() => return Err(error),
+            Some(Step::Problem(error) | Step::Broken(error)) => {
                 tracing::warn!(path = %OsStr::from_bytes(self.walk.relative()).display(), %error, "is left alone");
                 Some(Stop::Unreadable)
             }
@@ -95,13 +102,37 @@ impl Tour for PosixTour {
         }
     }
 
-    fn has_other_spelling(&self) -> bool {
-        let (Some(stat), (directory, name)) = (self.last.as_ref(), self.walk.place()) else { return false };
-        let other: Vec<u8> = name.as_bytes().iter().map(|byte| if byte.is_ascii_alphabetic() { byte ^ 0x20 } else { *byte }).collect();
-        other != name.as_bytes()
-            && fs::statat(directory, OsStr::from_bytes(&other), AtFlags::SYMLINK_NOFOLLOW)
-                .is_ok_and(|found| (found.st_dev, found.st_ino) == (stat.st_dev, stat.st_ino))
+    fn finds(&mut self, path: &[u8]) -> io::Result<Option<FileId>> {
+        let (above, name) = path.split_at(path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1));
+        if self.above.as_ref().is_none_or(|(known, _)| known != above) {
+            let way = if above.is_empty() { b"." } else { above };
+            let opened = match fs::openat2(self.walk.root(), OsStr::from_bytes(way), PLACE, Mode::empty(), WITHIN) {
+                Ok(directory) => Some(directory),
+                Err(error) if is_nothing(error) => None,
+                Err(error) => return Err(error.into()),
+            };
+            self.above = Some((above.to_vec(), opened));
+        }
+        let Some((_, Some(directory))) = &self.above else { return Ok(None) };
+        match fs::statat(directory, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(id(&stat))),
+            Err(error) if is_nothing(error) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
+
+    fn may_be(&self, other: &FileId) -> bool {
+        self.last.as_ref().is_some_and(|stat| !self.keeps_inodes || id(stat) == *other)
+    }
+}
+
+fn id(stat: &Stat) -> FileId {
+    FileId { device: stat.st_dev, inode: stat.st_ino }
+}
+
+/// Returns whether an error says that there is no such entry beneath, and none of that name could be.
+fn is_nothing(error: Errno) -> bool {
+    [Errno::NOENT, Errno::NOTDIR, Errno::LOOP, Errno::XDEV, Errno::NAMETOOLONG, Errno::INVAL, Errno::ILSEQ].contains(&error)
 }
 
 /// Returns what an entry is. What is neither file, directory nor link counts as special, as it does at a source.

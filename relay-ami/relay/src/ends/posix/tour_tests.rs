@@ -127,19 +127,26 @@ fn nothing_that_is_mounted_is_gone_into_not_even_of_the_same_file_system() {
     assert_eq!(tree.spared(), []);
 }
 
-/// On a file system that does not tell the spellings apart, two lead to one inode; two names of one file do the same.
 #[test]
-fn a_name_that_leads_to_the_same_in_another_spelling_is_noticed() {
-    let tree = Tree::new(&["Name 1", "other", "OTHER", "123"]);
-    std_fs::hard_link(tree.path("Name 1"), tree.path("nAME 1")).unwrap();
+fn what_a_path_leads_to_is_found_beneath_and_through_no_link_nor_mount() {
+    let tree = Tree::new(&["d/Name", "other"]);
+    std_fs::hard_link(tree.path("d/Name"), tree.path("d/second")).unwrap();
+    std::os::unix::fs::symlink("d", tree.path("link")).unwrap();
     let mut tour = PosixTour::begin(tree.0.path()).unwrap();
-    let mut other = Vec::new();
+    let mut found = |path: &[u8]| tour.finds(path).unwrap();
+    let name = found(b"d/Name");
+    assert!(name.is_some() && found(b"d/second") == name && found(b"other") != name);
+    for path in [&b"d/name"[..], b"d/Name/x", b"nothing/x", b"link/Name", b"../x", b"/etc/passwd", &[b'x'; 300]] {
+        assert_eq!(found(path), None, "{path:?}");
+    }
+    let id = name.unwrap();
+    let mut same = Vec::new();
     while tour.step().unwrap().is_some() {
-        if tour.has_other_spelling() {
-            other.push(String::from_utf8(tour.path().to_vec()).unwrap());
+        if tour.may_be(&id) {
+            same.push(String::from_utf8(tour.path().to_vec()).unwrap());
         }
     }
-    assert_eq!(other, ["Name 1", "nAME 1"]);
+    assert_eq!(same, ["d/Name", "d/second"]);
 }
 
 #[test]

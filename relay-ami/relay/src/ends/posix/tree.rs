@@ -1,4 +1,4 @@
-//! The destination: a directory that nothing leaves, and the hidden directory of partial files in it.
+//! The destination: a directory that nothing leaves. What comes waits in staging directories and is moved to its place.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -10,55 +10,44 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
 
-use rustix::fs::{self, AtFlags, FallocateFlags, FileType, FlockOperation, Mode, OFlags, ResolveFlags};
+use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-use super::attributes::{kept, times};
-use super::identity::{Linked, birth, identity_of, modified_ns};
+use super::attributes::times;
+use super::homes::{Home, Homes};
+use super::identity::{Linked, identity_of, modified_ns};
 use super::journal::Journal;
 use super::keeping;
+use super::measured::Measured;
+use super::parent::{Parent, in_own};
 use super::roots::reach;
-use crate::defaults::EXIT_TIMEOUT;
+use super::staging::Staging;
 use crate::documents::attributes::Attributes;
 use crate::documents::text::TransferId;
 use crate::ends::Identity;
 use crate::thread::lock;
 
 /// Directories are private until their own mode is set, last of all.
-const NEW_DIRECTORY: Mode = Mode::RWXU;
-const NEW_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
-/// No entry's name.
-const MODE_PROBE: &str = "mode-probe";
-const PERMISSIONS: Mode = Mode::RWXU.union(Mode::RWXG).union(Mode::RWXO);
+pub const NEW_DIRECTORY: Mode = Mode::RWXU;
 /// Never up, never through a link, whoever planted it.
 pub const BENEATH: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
 /// Beginning of the name of any transfer's partial files.
 pub const PARTIAL: &[u8] = b".cpt-partial-";
 /// Open directories that are remembered within one batch; files come sorted by directory, so few are used at a time.
 const REMEMBERED: usize = 256;
-/// Magic numbers of `statfs` (linux/magic.h).
-const TMPFS_MAGIC: fs::FsWord = 0x0102_1994;
-const FUSE_SUPER_MAGIC: fs::FsWord = 0x6573_5546;
 
 pub struct Tree {
     pub root: OwnedFd,
-    pub partial: OwnedFd,
+    /// The staging directory at the top, where the journal is, and its name.
+    pub staging: Arc<Staging>,
     pub partial_name: String,
     pub journal: Journal,
-    /// Whether room is reserved before a large file is written: not in memory, where that would fill in every page first,
-    /// 0.2 s per GB in which no lane can go on.
-    reserves: bool,
-    /// Whether each file and directory must be synced by itself: the kernel does not pass `syncfs` on to a program that serves a
-    /// file system.
-    pub syncs_each: bool,
-    /// Bits of a mode that a new file does not get, because of the process's mask, say. All, where files get more than was asked.
-    masked: Mode,
+    pub homes: Homes,
     attempts: AtomicU64,
     /// This process has removed its directory of partial files itself.
     pub is_tidied: AtomicBool,
-    pub parents: Mutex<HashMap<Vec<u8>, Arc<OwnedFd>>>,
+    pub parents: Mutex<HashMap<Vec<u8>, Arc<Parent>>>,
     pub linked: Arc<Mutex<Linked>>,
 }
 
@@ -69,20 +58,11 @@ impl Tree {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = fs::openat(reach(destination.as_os_str().as_bytes())?.made()?, ".", flags, Mode::empty())?;
         let partial_name = format!("{}{transfer}", String::from_utf8_lossy(PARTIAL));
-        let partial = open_partial(&root, &partial_name)?;
-        let journal = Journal::new(rustix::io::fcntl_dupfd_cloexec(&partial, 0)?);
-        let kind = fs::fstatfs(&root)?.f_type;
-        let (reserves, syncs_each) = (kind != TMPFS_MAGIC, kind == FUSE_SUPER_MAGIC);
-        let masked = masked_bits(&partial)?;
+        let staging = Arc::new(Staging::open(&root, &partial_name)?);
+        let journal = Journal::new(rustix::io::fcntl_dupfd_cloexec(&staging.directory, 0)?);
+        let homes = Homes::open(rustix::io::fcntl_dupfd_cloexec(&root, 0)?, &partial_name, Arc::clone(&staging))?;
         let (attempts, is_tidied, parents, linked) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::default(), Arc::default());
-        let tree = Self { root, partial, partial_name, journal, reserves, syncs_each, masked, attempts, is_tidied, parents, linked };
-        // Only large files are worth keeping: a small one comes again as a whole, under another name.
-        for name in tree.partial_names()? {
-            if name.contains(&b'-') {
-                fs::unlinkat(&tree.partial, OsStr::from_bytes(&name), AtFlags::empty())?;
-            }
-        }
-        Ok(tree)
+        Ok(Self { root, staging, partial_name, journal, homes, attempts, is_tidied, parents, linked })
     }
 
     /// A name that no other attempt at the entry has. Its room is asked for once: there are millions of them.
@@ -92,106 +72,60 @@ impl Tree {
         name
     }
 
-    /// Returns whether a file that [`Self::create`] makes already has the mode that it is to have in the end.
-    pub fn has_mode_when_made(&self, mode: u16) -> bool {
-        let mode = kept(mode);
-        mode.contains(NEW_FILE) && PERMISSIONS.contains(mode) && !mode.intersects(self.masked)
+    /// The home of an entry, which need not have a directory yet.
+    pub fn home(&self, path: &[u8]) -> io::Result<Arc<Home>> {
+        Self::check(path)?;
+        self.homes.of(split(path)?.0)
     }
 
-    /// A new partial file, which this user can write; as far as it can be had at once, with the mode it will have in the end.
-    /// Others cannot reach it where it is.
-    pub fn create(&self, name: &str, mode: u16) -> io::Result<File> {
-        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mode = NEW_FILE | kept(mode);
-        match fs::openat(&self.partial, name, flags, mode) {
-            // Left by an earlier process of this transfer, or planted.
-            Err(Errno::EXIST) => {
-                self.discard(name);
-                Ok(fs::openat(&self.partial, name, flags, mode)?.into())
-            }
-            other => Ok(other?.into()),
+    /// A new partial file of the entry at `path`.
+    pub fn create(&self, home: &Home, path: &[u8], name: &str, mode: u16) -> io::Result<File> {
+        if !home.hands_on() {
+            return home.staging.create(name, mode);
         }
+        let (parent, _) = split(path)?;
+        self.homes.create(home, parent, &**self.directory_at(parent)?, name, mode)
     }
 
-    /// The partial file of a large entry, with its room reserved unless it has holes; what an earlier process wrote stays.
-    pub fn open_large(&self, entry: u64, size: u64, sparse: bool) -> io::Result<File> {
+    /// The partial file of a large entry; what an earlier process wrote stays.
+    pub fn open_large(&self, home: &Home, path: &[u8], entry: u64, size: u64, sparse: bool) -> io::Result<File> {
         let name = entry.to_string();
-        let file = match self.open_own(&name)? {
+        let file = match home.staging.open_own(&name)? {
             Some(file) => file,
-            None => self.create(&name, 0)?,
+            None => self.create(home, path, &name, 0)?,
         };
-        if self.reserves && !sparse {
-            match fs::fallocate(&file, FallocateFlags::empty(), 0, size) {
-                Ok(()) => {}
-                // The file system cannot reserve; a full disk will show when it is written.
-                Err(Errno::OPNOTSUPP) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        file.set_len(size)?;
+        home.staging.set_size(&file, size, sparse)?;
         Ok(file)
     }
 
-    /// A partial file for reading, past the page cache where the file system can: then the second is true.
-    pub fn reopen(&self, name: &str) -> io::Result<(File, bool)> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        match fs::openat(&self.partial, name, flags | OFlags::DIRECT, Mode::empty()) {
-            Ok(file) => Ok((file.into(), true)),
-            Err(Errno::INVAL) => Ok((fs::openat(&self.partial, name, flags, Mode::empty())?.into(), false)),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// A partial file that is there and is nothing but that: writing through another name of a file would change that file.
-    fn open_own(&self, name: &str) -> io::Result<Option<File>> {
-        match fs::statat(&self.partial, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(stat) if is_own(&stat) => {}
-            Ok(_) | Err(Errno::NOENT) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        }
-        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = fs::openat(&self.partial, name, flags, Mode::empty())?;
-        Ok(is_own(&fs::fstat(&file)?).then(|| file.into()))
-    }
-
-    pub fn discard(&self, name: &str) {
-        if let Err(error) = fs::unlinkat(&self.partial, name, AtFlags::empty()) {
-            tracing::debug!(name, %error, "discard");
-        }
-    }
-
-    /// A symbolic link among the partial files; its target is never looked at.
-    pub fn link(&self, name: &str, target: &[u8]) -> io::Result<()> {
-        match fs::symlinkat(OsStr::from_bytes(target), &self.partial, name) {
-            Err(Errno::EXIST) => {
-                self.discard(name);
-                fs::symlinkat(OsStr::from_bytes(target), &self.partial, name)?;
-            }
-            other => other?,
-        }
-        Ok(())
-    }
-
     /// Moves a partial entry to its place, replacing a file or link that is there. What it is there, as only the rename has set its
-    /// change time; none where it is gone already.
-    pub fn place(&self, name: &str, path: &[u8]) -> io::Result<Option<Identity>> {
+    /// change time; none where it is gone already. It has its attributes already.
+    pub fn place(&self, home: &Home, name: &str, path: &[u8], attributes: &Attributes) -> io::Result<Option<Identity>> {
         let (parent, base) = split(path)?;
-        let parent = self.directory_at(parent)?;
-        fs::renameat(&self.partial, name, &*parent, OsStr::from_bytes(base))?;
-        let found = fs::statat(&*parent, OsStr::from_bytes(base), AtFlags::SYMLINK_NOFOLLOW).ok();
+        let (parent, staging) = (self.directory_at(parent)?, &home.staging.directory);
+        if attributes.owner.is_none() && parent.hand_on(staging, name)? && attributes.xattrs.is_some() {
+            keeping::apply(staging, OsStr::new(name), FileType::Unknown, attributes, None)?;
+        }
+        let rename = || fs::renameat(staging, name, &**parent, OsStr::from_bytes(base));
+        in_own(&**parent, rename).map_err(|error| self.not_moved(&parent, error))?;
+        let found = fs::statat(&**parent, OsStr::from_bytes(base), AtFlags::SYMLINK_NOFOLLOW).ok();
         Ok(found.map(|stat| identity_of(&stat)))
     }
 
     /// Gives the file that is in its place at `first` another name, `path`, by way of the partial name: what is in that place is replaced.
     /// The file must be the one that was listed, as its time shows: one that was left out may have left an older one in its place.
-    pub fn place_link(&self, name: &str, first: &[u8], path: &[u8], mtime_ns: i64) -> io::Result<()> {
+    pub fn place_link(&self, home: &Home, name: &str, first: &[u8], path: &[u8], mtime_ns: i64) -> io::Result<()> {
         Self::check(first)?;
         let (first_parent, first_name) = split(first)?;
         let first_parent = self.directory_at(first_parent)?;
         let first_name = OsStr::from_bytes(first_name);
         let look = |directory: &OwnedFd, name| fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
+        let is_file = |stat: &fs::Stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        let can = home.staging.measured.capabilities();
+        // Where no times are kept, nothing tells an older file from it.
+        let is_listed = |stat: &fs::Stat| can.time_step_ns.is_none() || can.same_time(modified_ns(stat), mtime_ns);
         let before = match look(&first_parent, first_name) {
-            Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && modified_ns(&stat) == mtime_ns => stat,
+            Ok(stat) if is_file(&stat) && is_listed(&stat) => stat,
             Ok(_) | Err(Errno::NOENT) => {
                 let why = format!("its first name {:?} was left out", OsStr::from_bytes(first));
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
@@ -204,16 +138,27 @@ impl Tree {
         if look(&parent, base).is_ok_and(|there| (there.st_dev, there.st_ino) == (before.st_dev, before.st_ino)) {
             return Ok(());
         }
-        match fs::linkat(&*first_parent, first_name, &self.partial, name, AtFlags::empty()) {
+        let staging = &home.staging.directory;
+        match fs::linkat(&**first_parent, first_name, staging, name, AtFlags::empty()) {
             // There may be only so many names.
             Err(error @ Errno::MLINK) => return Err(io::Error::new(io::ErrorKind::InvalidInput, error.to_string())),
             other => other?,
         }
-        fs::renameat(&self.partial, name, &*parent, base)?;
+        in_own(&**parent, || fs::renameat(staging, name, &**parent, base)).map_err(|error| self.not_moved(&parent, error))?;
         let after = look(&parent, base)?;
         let after = identity_of(&after);
         let first = lock(&self.linked).note(&identity_of(&before), &after);
         self.journal.linked(&first, &after)
+    }
+
+    /// The error of an entry that could not be moved to its place in `parent`.
+    fn not_moved(&self, parent: &OwnedFd, error: Errno) -> io::Error {
+        if error != Errno::XDEV {
+            return keeping::no_name(parent, error);
+        }
+        // A disk was mounted there after the entry had begun: another attempt waits on that disk.
+        self.homes.forget();
+        io::Error::other("its directory is on another file system now")
     }
 
     /// Fails where a file could not be placed as things are: where a directory has its name, or a file that of a directory above it.
@@ -235,15 +180,20 @@ impl Tree {
     /// Makes a directory, or takes the one that is there, and sets its attributes, mode and time.
     pub fn directory(&self, path: &[u8], mode: u16, mtime_ns: i64, attributes: &Attributes) -> io::Result<()> {
         let directory = self.open_or_make(path)?;
-        keeping::apply(&directory, OsStr::new("."), FileType::Directory, attributes, mode)?;
+        keeping::apply(&directory, OsStr::new("."), FileType::Directory, attributes, self.measured().modes.then_some(mode))?;
         Ok(fs::futimens(&directory, &times(mtime_ns))?)
     }
 
-    fn directory_at(&self, path: &[u8]) -> io::Result<Arc<OwnedFd>> {
+    /// What the file system at the top keeps.
+    pub fn measured(&self) -> &Measured {
+        &self.staging.measured
+    }
+
+    fn directory_at(&self, path: &[u8]) -> io::Result<Arc<Parent>> {
         if let Some(known) = lock(&self.parents).get(path) {
             return Ok(Arc::clone(known));
         }
-        let directory = Arc::new(if path.is_empty() { rustix::io::dup(&self.root)? } else { self.open_or_make(path)? });
+        let directory = Arc::new(Parent::of(if path.is_empty() { rustix::io::dup(&self.root)? } else { self.open_or_make(path)? })?);
         let mut parents = lock(&self.parents);
         if parents.len() >= REMEMBERED {
             parents.clear();
@@ -281,100 +231,53 @@ impl Tree {
     /// Refuses paths that are not plain names one below the other, or that are ours.
     pub fn check(path: &[u8]) -> io::Result<()> {
         let plain = |name: &[u8]| !name.is_empty() && name != b"." && name != b".." && !name.contains(&0);
-        let first = path.split(|byte| *byte == b'/').next();
-        if path.split(|byte| *byte == b'/').all(plain) && !first.is_some_and(|name| name.starts_with(PARTIAL)) {
+        if path.split(|byte| *byte == b'/').all(|name| plain(name) && !name.starts_with(PARTIAL)) {
             Ok(())
         } else {
             Err(io::Error::new(io::ErrorKind::InvalidInput, format!("path {:?} does not stay in the destination", OsStr::from_bytes(path))))
         }
     }
 
-    /// A file's bytes, size, mode and time are on the disk after the next `sync`.
-    pub fn prepare_sync(&self, file: &File) -> io::Result<()> {
-        if self.syncs_each { file.sync_all() } else { Ok(()) }
-    }
-
-    pub fn partial_names(&self) -> io::Result<Vec<Vec<u8>>> {
-        let names = fs::Dir::read_from(&self.partial)?.map(|entry| Ok(entry?.file_name().to_bytes().to_vec()));
-        let names: io::Result<Vec<Vec<u8>>> = names.collect();
-        Ok(names?.into_iter().filter(|name| !matches!(&**name, b"." | b"..")).collect())
-    }
-
-    /// Returns whether a large entry's partial file is as an earlier process left it, so that it will be written on. Another one of its name
-    /// and size was made later.
-    pub fn is_left(&self, entry: u64, size: u64, born_ns: i64) -> bool {
-        let name = entry.to_string();
-        let found = fs::statat(&self.partial, &name, AtFlags::SYMLINK_NOFOLLOW);
-        found.is_ok_and(|stat| is_own(&stat) && u64::try_from(stat.st_size) == Ok(size)) && born_ns == birth(&self.partial, &name)
-    }
-
     /// Returns whether a large entry has a partial file.
     pub fn has_partial(&self, entry: u64) -> bool {
-        fs::statat(&self.partial, entry.to_string(), AtFlags::SYMLINK_NOFOLLOW).is_ok()
+        self.homes.stagings().iter().any(|staging| staging.has(entry))
     }
-}
 
-/// The locked directory of partial files, made where it is absent.
-fn open_partial(root: &OwnedFd, name: &str) -> io::Result<OwnedFd> {
-    loop {
-        make_directory(root, name.as_bytes())?;
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let partial = fs::openat2(root, name, flags, Mode::empty(), BENEATH)?;
-        let own = fs::fstat(&partial)?;
-        // Somebody else's directory of this name could be filled with what we then write through.
-        if own.st_uid != rustix::process::geteuid().as_raw() {
-            return Err(io::Error::other(format!("{name} belongs to another user; remove it")));
-        }
-        fs::fchmod(&partial, NEW_DIRECTORY)?;
-        lock_partial(&partial)?;
-        // The receiver that ended meanwhile may have removed it.
-        match fs::statat(root, name, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(now) if (now.st_dev, now.st_ino) == (own.st_dev, own.st_ino) => return Ok(partial),
-            Ok(_) | Err(Errno::NOENT) => {}
-            Err(error) => return Err(error.into()),
-        }
+    /// Gives the partial file of a large entry up.
+    pub fn discard(&self, entry: u64) {
+        self.homes.stagings().iter().filter(|staging| staging.has(entry)).for_each(|staging| staging.discard(&entry.to_string()));
     }
-}
 
-/// The bits that new files do not get, as two of them show.
-fn masked_bits(partial: &OwnedFd) -> io::Result<Mode> {
-    let made = |mode: Mode| {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let file = fs::openat(partial, MODE_PROBE, flags, mode)?;
-        fs::unlinkat(partial, MODE_PROBE, AtFlags::empty())?;
-        fs::fstat(file).map(|stat| Mode::from_raw_mode(stat.st_mode))
-    };
-    match fs::unlinkat(partial, MODE_PROBE, AtFlags::empty()) {
-        Ok(()) | Err(Errno::NOENT) => {}
-        Err(error) => return Err(error.into()),
+    /// Everything that was finished or prepared is on the disk when this returns.
+    pub fn sync(&self) -> io::Result<()> {
+        // One call for a file system costs less than one per file as soon as a chunk holds several.
+        fs::syncfs(&self.root)?;
+        self.homes.sync_others()
     }
-    let (all, few) = (made(PERMISSIONS)?, made(NEW_FILE)?);
-    Ok(if few == NEW_FILE { PERMISSIONS - all } else { PERMISSIONS })
-}
 
-/// One receiver at a time: two would rename each other's half files. One that is ending is waited for.
-fn lock_partial(partial: &OwnedFd) -> io::Result<()> {
-    let deadline = Instant::now() + EXIT_TIMEOUT;
-    loop {
-        match fs::flock(partial, FlockOperation::NonBlockingLockExclusive) {
-            // The file system has no locks.
-            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOLCK | Errno::NOSYS) => return Ok(()),
-            Err(Errno::WOULDBLOCK) if Instant::now() < deadline => std::thread::sleep(std::time::Duration::from_millis(50)),
-            Err(Errno::WOULDBLOCK) => return Err(io::Error::other("another receiver of this transfer runs here")),
-            Err(error) => return Err(error.into()),
+    /// Removes all that is not in its place; `removed` hears of each file.
+    pub fn remove_partial(&self, removed: &dyn Fn()) -> io::Result<()> {
+        self.is_tidied.store(true, Ordering::SeqCst);
+        self.homes.remove_others(Some(removed))?;
+        self.staging.clear(removed)?;
+        match fs::unlinkat(&self.root, &*self.partial_name, AtFlags::REMOVEDIR) {
+            // Removed when the sender asked before.
+            Err(Errno::NOENT) => Ok(()),
+            other => Ok(other?),
         }
     }
+
+    /// Removes staging directories that are empty.
+    pub fn remove_empty(&self) {
+        let _ = self.homes.remove_others(None);
+        let _ = fs::unlinkat(&self.root, &*self.partial_name, AtFlags::REMOVEDIR);
+    }
 }
 
-/// A file that is nothing but what is written here.
-fn is_own(stat: &fs::Stat) -> bool {
-    FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_nlink == 1
-}
-
-fn make_directory(parent: &OwnedFd, name: &[u8]) -> io::Result<()> {
-    match fs::mkdirat(parent, OsStr::from_bytes(name), NEW_DIRECTORY) {
+pub fn make_directory(parent: &OwnedFd, name: &[u8]) -> io::Result<()> {
+    match in_own(parent, || fs::mkdirat(parent, OsStr::from_bytes(name), NEW_DIRECTORY)) {
         Ok(()) | Err(Errno::EXIST) => Ok(()),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(keeping::no_name(parent, error)),
     }
 }
 

@@ -6,9 +6,18 @@ fn tree() -> (tempfile::TempDir, Tree) {
     (directory, tree)
 }
 
+/// Makes an empty partial file for a path, and places it.
+fn make(tree: &Tree, name: &str, path: &str) -> io::Result<Option<Identity>> {
+    let home = tree.home(path.as_bytes())?;
+    tree.create(&home, path.as_bytes(), name, 0o644)?;
+    tree.place(&home, name, path.as_bytes(), &Attributes::default())
+}
+
 #[test]
 fn no_path_leaves_the_destination() {
-    for path in ["/etc/x", "../x", "a/../../x", "a//x", ".", "", "a/.", ".cpt-partial-t/x", ".cpt-partial-other/0", "a\0b/x"] {
+    for path in
+        ["/etc/x", "../x", "a/../../x", "a//x", ".", "", "a/.", ".cpt-partial-t/x", ".cpt-partial-other/0", "a/.cpt-partial-t", "a\0b/x"]
+    {
         assert!(Tree::check(path.as_bytes()).is_err(), "{path:?}");
     }
 }
@@ -16,9 +25,8 @@ fn no_path_leaves_the_destination() {
 #[test]
 fn a_path_of_two_thousand_names_needs_no_more_stack_than_the_committing_thread_has() {
     let (directory, tree) = tree();
-    tree.create("1-0", 0o644).unwrap();
     let path = "a/".repeat(2000) + "f";
-    let place = || tree.place("1-0", path.as_bytes());
+    let place = || make(&tree, "1-0", &path);
     std::thread::scope(|scope| {
         let placed = std::thread::Builder::new().stack_size(crate::defaults::STACK_BYTES).spawn_scoped(scope, place).unwrap();
         placed.join().unwrap().unwrap();
@@ -33,8 +41,7 @@ fn a_planted_link_is_not_followed() {
     let outside = directory.path().join("outside");
     std::fs::create_dir(&outside).unwrap();
     std::os::unix::fs::symlink(&outside, directory.path().join("in/sub")).unwrap();
-    tree.create("1-0", 0o644).unwrap();
-    assert!(tree.place("1-0", b"sub/file").is_err());
+    assert!(make(&tree, "1-0", "sub/file").is_err());
     assert!(tree.directory(b"sub/directory", 0o755, 0, &Attributes::default()).is_err());
     assert!(std::fs::read_dir(&outside).unwrap().next().is_none());
 }
@@ -43,25 +50,23 @@ fn a_planted_link_is_not_followed() {
 fn an_existing_file_is_replaced_and_a_directory_is_not() {
     let (directory, tree) = tree();
     std::fs::write(directory.path().join("in/file"), "old").unwrap();
-    tree.create("1-0", 0o644).unwrap();
-    tree.place("1-0", b"file").unwrap();
+    make(&tree, "1-0", "file").unwrap();
     assert_eq!(std::fs::read(directory.path().join("in/file")).unwrap(), b"");
     tree.directory(b"dir", 0o700, 0, &Attributes::default()).unwrap();
-    tree.create("2-0", 0o644).unwrap();
-    assert!(tree.place("2-0", b"dir").is_err());
+    assert!(make(&tree, "2-0", "dir").is_err());
 }
 
 #[test]
 fn a_file_gets_its_mode_and_time_whether_or_not_it_is_made_with_them() {
     use std::os::unix::fs::MetadataExt as _;
-    let (directory, mut tree) = tree();
-    for masked in [tree.masked, Mode::RWXG | Mode::RWXO, PERMISSIONS] {
-        tree.masked = masked;
-        for mode in [0o644, 0o600, 0o777, 0o444, 0o1640, 0o6755, 0] {
-            let file = tree.create("1-0", mode).unwrap();
-            let is_made_so = tree.has_mode_when_made(mode);
-            super::super::partial::finish_file(&tree, &file, "1-0", mode, is_made_so, -1, &Attributes::default()).unwrap();
-            tree.place("1-0", b"file").unwrap();
+    let (directory, tree) = tree();
+    let home = tree.home(b"file").unwrap();
+    for mode in [0o644, 0o600, 0o777, 0o444, 0o1640, 0o6755, 0] {
+        // As it is known, and as if more bits were taken away.
+        for is_made_so in [home.staging.has_mode_when_made(mode), false] {
+            let file = tree.create(&home, b"file", "1-0", mode).unwrap();
+            super::super::partial::finish_file(&home.staging, &file, "1-0", mode, is_made_so, -1, &Attributes::default()).unwrap();
+            tree.place(&home, "1-0", b"file", &Attributes::default()).unwrap();
             let found = directory.path().join("in/file").metadata().unwrap();
             assert_eq!(found.mode() & 0o7777, u32::from(mode) & crate::ends::KEPT_MODE, "{mode:o}");
             assert_eq!((found.mtime(), found.mtime_nsec()), (-1, 999_999_999));
@@ -75,8 +80,8 @@ fn bits_that_the_file_system_or_the_mask_takes_away_are_known() {
     let made = std::fs::OpenOptions::new().write(true).create_new(true).open(directory.path().join("probe")).unwrap();
     // What `open` without a mode of its own asks for is 0666.
     let mode = Mode::from_raw_mode(fs::fstat(&made).unwrap().st_mode);
-    assert_eq!(tree.masked & Mode::from_raw_mode(0o666), Mode::from_raw_mode(0o666) - mode);
-    assert!(tree.partial_names().unwrap().is_empty(), "the probe is gone");
+    assert_eq!(tree.staging.masked & Mode::from_raw_mode(0o666), Mode::from_raw_mode(0o666) - mode);
+    assert!(tree.staging.names().unwrap().is_empty(), "the probe is gone");
 }
 
 #[test]
@@ -89,7 +94,7 @@ fn what_an_earlier_process_left_is_no_obstacle() {
     let tree = Tree::open(&directory.path().join("in"), &TransferId::new("t").unwrap()).unwrap();
     assert!(!partial.join("1-0").exists() && partial.join("7").exists());
     std::fs::write(partial.join("2-0"), "planted").unwrap();
-    tree.link("2-0", b"target").unwrap();
+    tree.staging.link("2-0", b"target").unwrap();
     assert_eq!(std::fs::read_link(partial.join("2-0")).unwrap(), Path::new("target"));
 }
 
@@ -98,7 +103,7 @@ fn a_second_receiver_waits_for_the_first_to_end() {
     let (directory, first) = tree();
     let path = directory.path().join("in");
     let partial = File::open(path.join(".cpt-partial-t")).unwrap();
-    assert_eq!(fs::flock(&partial, FlockOperation::NonBlockingLockExclusive), Err(Errno::WOULDBLOCK));
+    assert_eq!(fs::flock(&partial, fs::FlockOperation::NonBlockingLockExclusive), Err(Errno::WOULDBLOCK));
     let ended = Arc::new(std::sync::atomic::AtomicBool::new(false));
     let seen = Arc::clone(&ended);
     let second = std::thread::spawn(move || {

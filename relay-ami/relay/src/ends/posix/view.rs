@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -18,8 +18,11 @@ use super::tree::{BENEATH, Tree, split};
 use crate::digest::Digest;
 use crate::documents::attributes::Attributes;
 use crate::documents::entry::Kind;
-use crate::ends::{Identity, Seen, View};
+use crate::ends::{Heard, Identity, Seen, View};
 use crate::thread::lock;
+
+/// Read at a time: as much as `std::io::copy` and others read, and small enough for a file of a few bytes.
+const DIGEST_BYTES: usize = 64 << 10;
 
 /// Looks beneath `root`.
 pub struct Sight<Root> {
@@ -105,12 +108,27 @@ impl<Root: AsFd> View for Sight<Root> {
         keeping::like(directory, base, &stat, listed)
     }
 
-    fn digest(&mut self, path: &[u8], of: &Identity) -> io::Result<Digest> {
+    fn digest(&mut self, path: &[u8], of: &Identity, heard: Heard<'_>) -> io::Result<Digest> {
         let (directory, base) = self.parent(path)?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(fs::openat(directory, base, flags, Mode::empty())?);
-        let digest = *blake3::Hasher::new().update_reader(&file)?.finalize().as_bytes();
+        let digest = digest_of(&file, heard)?;
         let now = lock(&self.linked).unlinked(identity_of(&fs::fstat(&file)?));
         if now == *of { Ok(digest) } else { Err(io::Error::other("changed while it was read")) }
+    }
+}
+
+fn digest_of(mut file: &File, heard: Heard<'_>) -> io::Result<Digest> {
+    let (mut hasher, mut buffer) = (blake3::Hasher::new(), vec![0; DIGEST_BYTES]);
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(*hasher.finalize().as_bytes()),
+            Ok(count) => {
+                hasher.update(&buffer[..count]);
+                heard(count as u64);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
 }

@@ -1,47 +1,76 @@
 //! The directory that a path leads to, whatever it is called: links, "..", bind mounts.
 //!
 //! A directory is known by device and inode; one that does not exist yet by the nearest that does, and the names below. The
-//! device's number is that of one mount: two mounts of one network file system are not known to be the same.
+//! device's number is that of one mount: two mounts of one network file system are not known to be the same. Between machines inode and
+//! time of birth are compared, and the name that a server has for it.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
+use super::mounts::{Mount, mount_of, mounts};
 use crate::documents::percent;
-use crate::documents::survey::Way;
+use crate::documents::survey::{Place, Way};
 
-/// Directories in all ways together: SSM keeps 24 000 characters of what a scan prints, and each is one of 41 at most.
+/// Directories in all ways together: SSM keeps 24 000 characters of what a scan prints, and each is one of 62 at most.
 const MOST_DIRECTORIES: usize = 256;
-
-/// A line of /proc/self/mountinfo.
-struct Mount {
-    device: String,
-    /// The directory of its file system that is mounted.
-    root: PathBuf,
-    point: PathBuf,
-}
+/// Of what is told of a source's paths, in JSON.
+const MOST_CHARACTERS: usize = 12_000;
+/// Paths of a source of which is told where they are.
+const MOST_PLACES: usize = 32;
 
 /// The ways to `path`: its own first, then those through other mounts of the same directories.
 #[must_use]
 pub fn ways(path: &Path) -> Vec<Way> {
-    let (existing, missing) = nearest(path);
-    let text = fs::read("/proc/self/mountinfo").unwrap_or_default();
-    let mounts: Vec<Mount> = text.split(|byte| *byte == b'\n').filter_map(mount).collect();
-    let mut paths = vec![(existing, missing)];
+    ways_from(nearest(path), MOST_DIRECTORIES, &mounts())
+}
+
+/// Where a source's paths are. Of many paths the first ones are told, and of each its own directory and some above it.
+#[must_use]
+pub fn places(paths: &[PathBuf]) -> Vec<Place> {
+    let mounts = mounts();
+    let told = paths.len().min(MOST_PLACES);
+    let most = (MOST_DIRECTORIES / 2 / told.max(1)).max(2);
+    let place = |path: &PathBuf| Place { path: percent::encode(path.as_os_str().as_bytes()), ways: ways_from(named(path), most, &mounts) };
+    let mut left = MOST_CHARACTERS;
+    let fits = |place: &Place| {
+        let length = serde_json::to_string(place).map_or(left, |text| text.len());
+        left = left.saturating_sub(length);
+        left > 0
+    };
+    paths.iter().take(told).map(place).take_while(fits).collect()
+}
+
+/// As [`nearest`]; a file, or a link that is meant itself, is the last of the names below the directory that holds it.
+fn named(path: &Path) -> (PathBuf, Vec<String>) {
+    let is_entered = path.as_os_str().as_bytes().ends_with(b"/") || fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) if !is_entered => {
+            let (existing, mut missing) = nearest(parent);
+            missing.push(percent::encode(name.as_bytes()));
+            (existing, missing)
+        }
+        _ => nearest(path),
+    }
+}
+
+fn ways_from(path: (PathBuf, Vec<String>), most: usize, mounts: &[Mount]) -> Vec<Way> {
+    let mut paths = vec![path];
     let mut found: Vec<Way> = Vec::new();
     let mut next = 0;
-    let mut left = MOST_DIRECTORIES;
+    let mut left = most;
     while let Some((existing, missing)) = paths.get(next).cloned()
         && left > 0
     {
         next += 1;
-        for directory in elsewhere(&existing, &mounts) {
+        for directory in elsewhere(&existing, mounts) {
             if !paths.iter().any(|(known, _)| *known == directory) {
                 paths.push((directory, missing.clone()));
             }
         }
-        let way = way(&existing, &missing, left);
+        let way = way(&existing, &missing, left, mounts);
         left -= way.directories.len();
         found.push(way);
     }
@@ -67,29 +96,29 @@ fn nearest(path: &Path) -> (PathBuf, Vec<String>) {
 }
 
 /// The way along a path without links, of the nearest `most` directories.
-fn way(existing: &Path, missing: &[String], most: usize) -> Way {
-    let mut directories = Vec::new();
+fn way(existing: &Path, missing: &[String], most: usize, mounts: &[Mount]) -> Way {
+    let (mut directories, mut births) = (Vec::new(), Vec::new());
     let mut names: Vec<String> = Vec::new();
     for ancestor in existing.ancestors().take(most) {
         let Ok(metadata) = fs::metadata(ancestor) else { break };
         directories.push(format!("{}:{}", metadata.dev(), metadata.ino()));
+        let born = metadata.created().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        births.push(born.and_then(|since| i64::try_from(since.as_nanos()).ok()).unwrap_or_default());
         names.extend(ancestor.file_name().map(|name| percent::encode(name.as_bytes())));
     }
     // The farthest directory's own name is not looked up in any of these.
     names.truncate(directories.len().saturating_sub(1));
     directories.reverse();
+    births.reverse();
     names.reverse();
     names.extend_from_slice(missing);
-    Way { directories, names }
+    let file_system = mount_of(existing, mounts).map(|mount| mount.file_system(existing, missing));
+    Way { directories, names, births, file_system }
 }
 
 /// The same directory by the names that other mounts of its file system give it.
 fn elsewhere(existing: &Path, mounts: &[Mount]) -> Vec<PathBuf> {
-    // Of several that are mounted on one another the last is seen.
-    let Some(here) = mounts.iter().filter(|mount| existing.starts_with(&mount.point)).max_by_key(|mount| mount.point.components().count())
-    else {
-        return Vec::new();
-    };
+    let Some(here) = mount_of(existing, mounts) else { return Vec::new() };
     let inside = here.root.join(existing.strip_prefix(&here.point).unwrap_or_else(|_| Path::new("")));
     let others = mounts.iter().filter(|other| other.device == here.device && other.point != here.point);
     let named = others.filter_map(|other| Some(other.point.join(inside.strip_prefix(&other.root).ok()?)));
@@ -99,30 +128,6 @@ fn elsewhere(existing: &Path, mounts: &[Mount]) -> Vec<PathBuf> {
 fn same(one: &Path, other: &Path) -> bool {
     let id = |path: &Path| fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino())).ok();
     id(one).is_some() && id(one) == id(other)
-}
-
-fn mount(line: &[u8]) -> Option<Mount> {
-    let mut fields = line.split(|byte| *byte == b' ');
-    let device = fields.nth(2)?;
-    let (root, point) = (fields.next()?, fields.next()?);
-    Some(Mount { device: String::from_utf8_lossy(device).into_owned(), root: unescaped(root), point: unescaped(point) })
-}
-
-/// Blanks, tabs, line feeds and backslashes are written as `\040`.
-fn unescaped(text: &[u8]) -> PathBuf {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((first, after)) = rest.split_first() {
-        let digits = after.get(..3).filter(|digits| *first == b'\\' && digits.iter().all(|digit| (b'0'..b'8').contains(digit)));
-        if let Some(digits) = digits {
-            bytes.push(digits.iter().fold(0u8, |sum, digit| sum.wrapping_mul(8).wrapping_add(digit - b'0')));
-            rest = &after[3..];
-        } else {
-            bytes.push(*first);
-            rest = after;
-        }
-    }
-    PathBuf::from(std::ffi::OsStr::from_bytes(&bytes))
 }
 
 #[cfg(test)]
@@ -208,13 +213,5 @@ mod tests {
             assert_eq!(found, expected, "{name}");
         }
         assert!(outer && !beside);
-    }
-
-    #[test]
-    fn escapes_of_mountinfo_are_bytes() {
-        let line = br"36 35 98:0 /mnt1 /mnt\040with\134blank rw,noatime master:1 - ext3 /dev/root rw";
-        let found = mount(line).unwrap();
-        assert_eq!((found.device.as_str(), found.root.as_path()), ("98:0", Path::new("/mnt1")));
-        assert_eq!(found.point, Path::new("/mnt with\\blank"));
     }
 }

@@ -111,6 +111,12 @@ impl Cloud {
         self.state.lock().unwrap().items.insert(place, item);
     }
 
+    /// An item by its key: names and texts of its attributes.
+    pub fn item(&self, table: &str, names: [&str; 2], values: [&str; 2]) -> Option<Map<String, Value>> {
+        let key = names.iter().zip(values).map(|(name, value)| ((*name).to_owned(), json!({"S": value}))).collect();
+        self.state.lock().unwrap().items.get(&(table.to_owned(), place(&key))).cloned()
+    }
+
     pub fn ahead(&self, seconds: i64) {
         self.state.lock().unwrap().ahead = seconds;
     }

@@ -1,8 +1,10 @@
 //! The control plane in AWS, in trouble: everything is repeated, nothing waits for ever.
 
+mod answers;
 mod cloud;
 mod epochs;
 mod expressions;
+mod proxies;
 mod stops;
 
 use std::sync::Arc;
@@ -115,6 +117,7 @@ impl Account {
             paths: vec![path("direct", &[], address)],
             probes: Vec::new(),
             bandwidth_limit_mbps: None,
+            budget_lease: None,
         };
         let document = serde_json::to_string(&membership).unwrap();
         let item = json!({"transferId": PARTITION, "record": "membership", "membership": document});

@@ -32,6 +32,15 @@ fn of_a_path_without_a_slash_only_its_own_name_is_mirrored_as_rsync_does() {
     assert_eq!(world.extras().0, ["other/old", "set/old"], "whatever the order of the paths is");
 }
 
+/// As what any rule leaves out, at either end.
+#[test]
+fn where_links_are_left_out_those_of_the_destination_stay() {
+    let world = World::new(&["a"], &["a", "old", "listed-there"]).selecting(json!({"skipLinks": true}));
+    symlink("a", world.at("to/only-there")).unwrap();
+    symlink("a", world.at("from/listed-there")).unwrap();
+    assert_eq!(world.extras(), (vec!["old".to_owned()], json!({"not-selected": 2})));
+}
+
 #[test]
 fn several_sources_are_looked_for_in_one_order() {
     let mut world = World::new(&["one/b", "one/d/x", "two/a", "two/c"], &["a", "b", "bb", "c", "d/x", "d/y", "e"]);
@@ -71,22 +80,6 @@ fn directories_that_only_lead_to_what_is_included_stay() {
     let world = World::new(&["keep/a.c", "drop/b.o"], &["keep/a.c", "keep/old.c", "keep/x.o", "gone/old.c", "gone/sub/", "whole/y.c"])
         .selecting(json!({"include": ["*.c", "/whole/"]}));
     assert_eq!(world.extras(), (["gone/old.c", "keep/old.c", "whole/y.c", "whole"].map(str::to_owned).into(), json!({"not-selected": 1})));
-}
-
-#[test]
-fn something_of_another_kind_in_the_place_of_what_is_sent_is_left_to_the_transfer() {
-    let world = World::new(&["file", "dir/x", "link"], &["file/inside", "dir", "link/inside"]);
-    fs::remove_file(world.at("from/link")).unwrap();
-    symlink("file", world.at("from/link")).unwrap();
-    assert_eq!(world.extras(), (vec![], Value::Null));
-}
-
-/// On a file system that does not tell the two apart, the one here may be the one that is sent. Two names of one file look the same.
-#[test]
-fn what_is_found_by_another_spelling_too_stays() {
-    let world = World::new(&[], &["d/Name", "d/other"]);
-    fs::hard_link(world.at("to/d/Name"), world.at("to/d/nAME")).unwrap();
-    assert_eq!(world.extras(), (vec!["d/other".to_owned()], json!({"other-spelling": 2})));
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! What a destination has and its source does not: found, confirmed, removed.
 
 mod extras;
+mod folding;
+mod in_the_way;
 mod removal;
+mod unreadable;
 
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -11,6 +14,7 @@ use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan::RANGE_SIZE;
 use cpt_relay::control::Control as _;
 use cpt_relay::documents::attributes::Preserve;
+use cpt_relay::documents::command::Overwrite;
 use cpt_relay::documents::extras::{Deletion, Extra};
 use cpt_relay::documents::selection::Selection;
 use cpt_relay::documents::survey::part_key;
@@ -35,6 +39,8 @@ struct World {
     within: Option<Vec<TopName>>,
     selection: Selection,
     special_files: bool,
+    list_unreadable: bool,
+    overwrite: Overwrite,
 }
 
 impl World {
@@ -43,7 +49,16 @@ impl World {
         let folder = tempfile::tempdir().unwrap();
         let control = Directory::open(folder.path().join("control"), RANGE_SIZE, None).unwrap();
         let (paths, selection) = (vec![""], Selection::default());
-        let world = Self { folder, control, paths, within: None, selection, special_files: false };
+        let world = Self {
+            folder,
+            control,
+            paths,
+            within: None,
+            selection,
+            special_files: false,
+            list_unreadable: false,
+            overwrite: Overwrite::Always,
+        };
         for (end, paths) in [("from", source), ("to", destination)] {
             fs::create_dir(world.at(end)).unwrap();
             paths.iter().for_each(|path| world.write(&format!("{end}/{path}")));
@@ -78,7 +93,8 @@ impl World {
     fn listed(&self) -> Value {
         let paths = self.paths.iter().map(|path| self.at("from").join(path)).collect();
         let preserve = Preserve { special_files: self.special_files, ..Preserve::default() };
-        let source = PosixSource::new(paths).selecting(self.selection.clone()).preserving(preserve);
+        let source =
+            PosixSource::new(paths).selecting(self.selection.clone()).preserving(preserve).listing_unreadable(self.list_unreadable);
         serde_json::to_value(scan::source(&source, &self.control, "", scan::Options::default()).unwrap()).unwrap()
     }
 
@@ -87,6 +103,10 @@ impl World {
     }
 
     fn survey_of(&self, listed: &Value) -> Result<Value, MirrorError> {
+        self.survey_at(listed, &self.destination())
+    }
+
+    fn survey_at(&self, listed: &Value, destination: &dyn Destination) -> Result<Value, MirrorError> {
         let digest = |name: &str| listed[name].as_str().map(|text| HexDigest::new(text).unwrap());
         let (listing, unselected) = (digest("listingDigest").unwrap(), digest("unselectedDigest"));
         let selector = Selector::new(&self.selection).unwrap();
@@ -96,11 +116,13 @@ impl World {
             listing: (listed["parts"].as_u64().unwrap(), &listing),
             unselected: (listed["unselectedParts"].as_u64().unwrap_or_default(), unselected.as_ref()),
             within: self.within.as_deref(),
+            apart: self.within.as_deref().unwrap_or_default(),
             selector: &selector,
             preserve: Preserve { special_files: self.special_files, ..Preserve::default() },
             folder: FOLDER,
+            overwrite: self.overwrite,
         };
-        extras.list(&self.destination()).map(|survey| serde_json::to_value(survey).unwrap())
+        extras.list(destination).map(|survey| serde_json::to_value(survey).unwrap())
     }
 
     fn lines(&self, folder: &str, parts: &Value) -> Vec<Vec<u8>> {
@@ -120,7 +142,16 @@ impl World {
         self.remove_from(survey, &self.destination())
     }
 
+    /// Removes what is in the way of what the source has.
+    fn make_way(&self, survey: &Value) -> Result<Deletion, MirrorError> {
+        self.remove_some(survey, &self.destination(), true)
+    }
+
     fn remove_from(&self, survey: &Value, destination: &dyn Destination) -> Result<Deletion, MirrorError> {
+        self.remove_some(survey, destination, false)
+    }
+
+    fn remove_some(&self, survey: &Value, destination: &dyn Destination, in_the_way: bool) -> Result<Deletion, MirrorError> {
         let digest = HexDigest::new(survey["digest"].as_str().unwrap()).unwrap();
         let directory = DirectoryId::new(survey["directory"].as_str().unwrap()).unwrap();
         let confirmed = Confirmed {
@@ -132,6 +163,7 @@ impl World {
             directory: &directory,
             epoch: PROCESSES_PER_START,
             remaining_folder: REMAINING,
+            in_the_way,
         };
         confirmed.remove(destination)
     }

@@ -1,101 +1,41 @@
 //! Ends in memory: the second kind, which has neither tree nor journal nor descriptors.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use cpt_relay::digest::{Digest, part_digest, part_hasher};
+use cpt_relay::documents::attributes::Attributes;
 use cpt_relay::documents::entry::Kind;
 use cpt_relay::documents::survey::{Problem, Survey};
 use cpt_relay::documents::text::{DirectoryId, PlanId, SchemaVersion1, TransferId};
 use cpt_relay::ends::{
-    Capabilities, Destination, Identity, LargeFile, Left, OpenDestination, Placed, Remover, Seen, SmallFile, Tour, View,
+    Capabilities, Destination, Heard, Hole, Identity, LargeFile, Left, OpenDestination, Placed, Remover, Seen, SmallFile, Tour, View,
 };
 use cpt_relay::wire::frame::SegmentHeader;
 use rustix::io::Errno;
 
 use super::memory_mirrored;
-
-/// One entry.
-#[derive(Clone, Debug)]
-pub struct Node {
-    pub kind: Kind,
-    /// Of a file its content, of a link its target.
-    pub bytes: Vec<u8>,
-    pub mode: u32,
-    pub mtime_ns: i64,
-    pub identity: Identity,
-}
-
-#[derive(Debug, Default)]
-pub struct State {
-    pub nodes: BTreeMap<Vec<u8>, Node>,
-    /// Large files that are not in their places, with the number that tells one from another.
-    pub partial: HashMap<u64, (u64, Vec<u8>)>,
-    /// Bytes that can still be taken.
-    pub free: u64,
-    notes: Notes,
-    synced: Notes,
-    serial: u64,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Notes {
-    plan: Option<PlanId>,
-    placed: BTreeMap<u64, Placed>,
-    /// By entry: the number of the partial file, its size, and the parts.
-    parts: HashMap<u64, (u64, u64, BTreeMap<u64, Digest>)>,
-}
-
-impl State {
-    fn next(&mut self) -> u64 {
-        self.serial += 1;
-        self.serial
-    }
-
-    fn identity(&mut self) -> Identity {
-        let inode = self.next();
-        Identity { inode, changed_ns: inode.cast_signed() }
-    }
-
-    fn take(&mut self, bytes: u64) -> io::Result<()> {
-        self.free = self.free.checked_sub(bytes).ok_or(Errno::NOSPC)?;
-        Ok(())
-    }
-
-    /// Puts a node into its place, below directories that are made where they are absent.
-    pub fn put(&mut self, path: &[u8], mut node: Node) -> io::Result<Identity> {
-        for at in path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at) {
-            let above = path[..at].to_vec();
-            if self.nodes.get(&above).is_some_and(|found| found.kind != Kind::Directory) {
-                return Err(Errno::NOTDIR.into());
-            }
-            let identity = self.identity();
-            self.nodes.entry(above).or_insert(Node { kind: Kind::Directory, bytes: Vec::new(), mode: 0o700, mtime_ns: 0, identity });
-        }
-        match self.nodes.get(path) {
-            Some(found) if found.kind == Kind::Directory && node.kind != Kind::Directory => return Err(Errno::ISDIR.into()),
-            Some(found) if found.kind != Kind::Directory && node.kind == Kind::Directory => return Err(Errno::NOTDIR.into()),
-            _ => {}
-        }
-        node.identity = self.identity();
-        let identity = node.identity;
-        self.nodes.insert(path.to_vec(), node);
-        Ok(identity)
-    }
-}
+use super::memory_state::{Node, Notes, State};
 
 /// Whoever has one of these sees the same destination: a receiver that is opened anew does.
 #[derive(Clone, Debug)]
 pub struct MemoryDestination {
     state: Arc<Mutex<State>>,
     capabilities: Capabilities,
+    /// It says that it keeps modes, and does not.
+    forgets_modes: bool,
 }
 
 impl MemoryDestination {
     pub fn new(capabilities: Capabilities, free: u64) -> Self {
-        Self { state: Arc::new(Mutex::new(State { free, ..State::default() })), capabilities }
+        Self { state: Arc::new(Mutex::new(State { free, ..State::default() })), capabilities, forgets_modes: false }
+    }
+
+    pub fn forgetting_modes(self) -> Self {
+        Self { forgets_modes: true, ..self }
     }
 
     pub fn state(&self) -> MutexGuard<'_, State> {
@@ -103,15 +43,19 @@ impl MemoryDestination {
     }
 
     /// What the destination keeps of an entry.
-    fn node(&self, header: &SegmentHeader, bytes: Vec<u8>) -> Node {
-        let Capabilities { modes, times, .. } = self.capabilities;
-        Node {
-            kind: header.kind,
-            bytes,
-            mode: if modes { u32::from(header.mode) } else { 0 },
-            mtime_ns: if times { header.mtime_ns } else { 0 },
-            identity: Identity { inode: 0, changed_ns: 0 },
-        }
+    fn node(&self, header: &SegmentHeader, bytes: Vec<u8>) -> io::Result<Node> {
+        let Capabilities { modes, attributes, .. } = self.capabilities;
+        let mode = if modes && !self.forgets_modes { u32::from(header.mode) } else { 0 };
+        let listed = Attributes::parse(&header.attributes).map_err(io::Error::other)?;
+        let node = Node::new(header.kind, bytes, mode, self.kept_time(header.mtime_ns));
+        // What kind of special file it is, is none of what a kind keeps or does not.
+        let attributes = if attributes { listed } else { Attributes { node: listed.node, ..Attributes::default() } };
+        Ok(Node { attributes, ..node })
+    }
+
+    /// A time as it is kept here.
+    pub fn kept_time(&self, mtime_ns: i64) -> i64 {
+        self.capabilities.time_step_ns.map_or(0, |step| mtime_ns.div_euclid(step) * step)
     }
 }
 
@@ -145,6 +89,7 @@ impl Destination for MemoryDestination {
             free_inodes: u64::MAX,
             occupied: !state.nodes.is_empty(),
             ways: Vec::new(),
+            kernel: None,
             write_mb_s: None,
             problems: Vec::<Problem>::new(),
             problem_count: 0,
@@ -178,9 +123,13 @@ impl Destination for MemoryDestination {
 }
 
 impl OpenDestination for MemoryDestination {
+    fn capabilities(&self) -> Capabilities {
+        self.capabilities
+    }
+
     fn small(&self, header: &SegmentHeader) -> io::Result<Box<dyn SmallFile>> {
         check(&header.path)?;
-        let node = self.node(header, header.target.clone());
+        let node = self.node(header, header.target.clone())?;
         Ok(Box::new(Small { to: self.clone(), node }))
     }
 
@@ -213,7 +162,8 @@ impl OpenDestination for MemoryDestination {
 
     fn directory(&self, header: &SegmentHeader) -> io::Result<()> {
         check(&header.path)?;
-        self.state().put(&header.path, self.node(header, Vec::new())).map(drop)
+        let node = self.node(header, Vec::new())?;
+        self.state().put(&header.path, node).map(drop)
     }
 
     fn note(&self, entry: u64, placed: &Placed) -> io::Result<()> {
@@ -248,7 +198,7 @@ impl OpenDestination for MemoryDestination {
         Ok(())
     }
 
-    fn finish(&self) -> io::Result<()> {
+    fn finish(&self, _removed: &dyn Fn()) -> io::Result<()> {
         let mut state = self.state();
         state.partial.clear();
         (state.notes, state.synced) = (Notes::default(), Notes::default());
@@ -274,11 +224,18 @@ impl SmallFile for Small {
         Ok(())
     }
 
-    fn read_back(&self, digest: &Digest) -> io::Result<()> {
+    fn read_back(&self, digest: &Digest, heard: Heard<'_>) -> io::Result<()> {
+        heard(self.node.bytes.len() as u64);
         same(blake3::hash(&self.node.bytes).as_bytes(), digest)
     }
 
     fn place(self: Box<Self>, path: &[u8]) -> io::Result<Option<Identity>> {
+        if self.node.kind == Kind::Hardlink {
+            let Self { to, node } = *self;
+            let can = to.capabilities;
+            let is_listed = |first: &Node| can.time_step_ns.is_none() || can.same_time(Some(first.mtime_ns), node.mtime_ns);
+            return to.state().link(&node.bytes, path, is_listed).map(|()| None);
+        }
         let is_file = self.node.kind == Kind::File;
         let identity = self.to.state().put(path, self.node)?;
         Ok(is_file.then_some(identity))
@@ -309,16 +266,22 @@ impl LargeFile for Large {
         Ok(())
     }
 
-    fn read_back(&self, offset: u64, length: u64, digest: &Digest) -> io::Result<()> {
-        let (at, length) = (usize::try_from(offset).unwrap(), usize::try_from(length).unwrap());
-        same(&self.bytes(|all| part_digest(part_hasher(offset).update(&all[at..at + length])))?, digest)
+    fn read_back(&self, range: Range<u64>, digest: &Digest, heard: Heard<'_>) -> io::Result<()> {
+        let (at, end) = (usize::try_from(range.start).unwrap(), usize::try_from(range.end).unwrap());
+        heard(range.end - range.start);
+        same(&self.bytes(|all| part_digest(part_hasher(range.start).update(&all[at..end])))?, digest)
     }
 
-    fn is_dense(&self) -> io::Result<bool> {
-        Ok(true)
+    fn next_hole(&self, _from: u64) -> io::Result<Option<Hole>> {
+        Ok(None)
     }
 
-    fn keep(&self, part: u64, digest: Digest) -> io::Result<()> {
+    fn forget_kept(&self) -> io::Result<()> {
+        self.to.state().notes.parts.remove(&self.header.entry);
+        Ok(())
+    }
+
+    fn keep(&self, part: u64, _range: Range<u64>, digest: Digest) -> io::Result<()> {
         let mut state = self.to.state();
         let (_, _, parts) = state.notes.parts.entry(self.header.entry).or_insert_with(|| (self.number, self.header.size, BTreeMap::new()));
         parts.insert(part, digest);
@@ -327,7 +290,7 @@ impl LargeFile for Large {
 
     fn place(&self) -> io::Result<Option<Identity>> {
         let bytes = self.bytes(|bytes| bytes.clone())?;
-        let node = self.to.node(&self.header, bytes);
+        let node = self.to.node(&self.header, bytes)?;
         let mut state = self.to.state();
         let identity = state.put(&self.header.path, node)?;
         state.partial.remove(&self.header.entry);
@@ -342,14 +305,32 @@ impl View for Sight<'_> {
     fn see(&mut self, path: &[u8]) -> io::Result<Seen> {
         check(path)?;
         let state = self.0.state();
-        let Node { kind, bytes, mode, mtime_ns, identity } = state.nodes.get(path).ok_or(io::ErrorKind::NotFound)?;
+        let Node { kind, bytes, mode, mtime_ns, identity, .. } = state.nodes.get(path).ok_or(io::ErrorKind::NotFound)?;
         let target = (*kind == Kind::Symlink).then(|| bytes.clone());
-        Ok(Seen { kind: Some(*kind), size: bytes.len() as u64, mode: *mode, mtime_ns: *mtime_ns, identity: *identity, target })
+        Ok(Seen { kind: Some(*kind), size: bytes.len() as u64, mode: *mode, mtime_ns: Some(*mtime_ns), identity: *identity, target })
     }
 
-    fn digest(&mut self, path: &[u8], of: &Identity) -> io::Result<Digest> {
+    fn attributes(&mut self, path: &[u8], listed: &Attributes) -> io::Result<Attributes> {
+        let state = self.0.state();
+        let Node { attributes, .. } = state.nodes.get(path).ok_or(io::ErrorKind::NotFound)?;
+        let node = attributes.node.filter(|_| listed.node.is_some());
+        if !self.0.capabilities.attributes {
+            return Ok(Attributes { node, ..listed.clone() });
+        }
+        let has = |asked: bool, named: &Option<_>| if asked { Some(named.clone().unwrap_or_default()) } else { None };
+        Ok(Attributes {
+            owner: listed.owner.as_ref().and(attributes.owner.clone()),
+            xattrs: has(listed.xattrs.is_some(), &attributes.xattrs),
+            acls: has(listed.acls.is_some(), &attributes.acls),
+            node,
+            ..listed.clone()
+        })
+    }
+
+    fn digest(&mut self, path: &[u8], of: &Identity, heard: Heard<'_>) -> io::Result<Digest> {
         let state = self.0.state();
         let node = state.nodes.get(path).filter(|node| node.identity == *of).ok_or(io::ErrorKind::NotFound)?;
+        heard(node.bytes.len() as u64);
         Ok(*blake3::hash(&node.bytes).as_bytes())
     }
 }

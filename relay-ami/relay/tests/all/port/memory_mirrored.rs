@@ -5,9 +5,10 @@ use std::io;
 use cpt_relay::documents::entry::Kind;
 use cpt_relay::documents::extras::{Spared, Stayed};
 use cpt_relay::documents::text::DirectoryId;
-use cpt_relay::ends::{Found, Removal, Remover, Stop, Tour};
+use cpt_relay::ends::{FileId, Found, Removal, Remover, Stop, Tour};
 
-use super::memory::{MemoryDestination, Node};
+use super::memory::MemoryDestination;
+use super::memory_state::Node;
 
 fn id() -> DirectoryId {
     DirectoryId::new("0:1").unwrap()
@@ -15,7 +16,7 @@ fn id() -> DirectoryId {
 
 fn found(node: &Node) -> Found {
     let size = if node.kind == Kind::Directory { 0 } else { node.bytes.len() as u64 };
-    Found { kind: node.kind, size, mtime_ns: node.mtime_ns }
+    Found { kind: node.kind, size, mtime_ns: Some(node.mtime_ns) }
 }
 
 /// What was there when it began.
@@ -61,7 +62,11 @@ impl Tour for Walk {
         None
     }
 
-    fn has_other_spelling(&self) -> bool {
+    fn finds(&mut self, _: &[u8]) -> io::Result<Option<FileId>> {
+        Ok(None)
+    }
+
+    fn may_be(&self, _: &FileId) -> bool {
         false
     }
 }

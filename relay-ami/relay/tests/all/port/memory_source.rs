@@ -1,6 +1,6 @@
 //! A source in memory.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Mutex;
 
@@ -8,7 +8,7 @@ use cpt_relay::control::ControlError;
 use cpt_relay::digest::Digest;
 use cpt_relay::documents::entry::{Kind, ListingEntry, Segment};
 use cpt_relay::documents::event::SkipReason;
-use cpt_relay::ends::{Each, Listed, Source, SourceFailure, SourceFile};
+use cpt_relay::ends::{Each, Identity, Listed, Source, SourceFailure, SourceFile};
 
 /// Above all of its paths.
 const ROOT: &str = "/memory/";
@@ -21,14 +21,19 @@ pub struct Item {
     pub mtime_ns: i64,
     inode: u64,
     /// Grows with every change, as a change time does.
-    version: u64,
+    version: i64,
+}
+
+impl Item {
+    const fn state(&self) -> Identity {
+        Identity { inode: self.inode, changed_ns: self.version }
+    }
 }
 
 /// Paths are plain ASCII.
 #[derive(Default)]
 pub struct MemorySource {
     items: Mutex<BTreeMap<String, Item>>,
-    first: Mutex<HashMap<u64, u64>>,
 }
 
 impl MemorySource {
@@ -79,6 +84,9 @@ impl Source for MemorySource {
                 target,
                 attributes: None,
                 basis: false,
+                same: false,
+                unreadable: false,
+                stored: None,
             }))?;
         }
         Ok(())
@@ -93,8 +101,7 @@ impl Source for MemorySource {
             let same = now.kind == Kind::Symlink && segment.target.as_deref().map(str::as_bytes) == Some(&*now.bytes);
             return if same { Ok(None) } else { Err(failure(SkipReason::SourceChanged, &segment.source, "points elsewhere")) };
         }
-        let version = if segment.is_part() { *self.first.lock().unwrap().entry(segment.entry).or_insert(now.version) } else { now.version };
-        let opened = Opened { source: self, segment, version };
+        let opened = Opened { source: self, segment, state: now.state() };
         opened.check()?;
         Ok(Some(Box::new(opened)))
     }
@@ -120,7 +127,7 @@ impl Source for MemorySource {
 struct Opened<'a> {
     source: &'a MemorySource,
     segment: &'a Segment,
-    version: u64,
+    state: Identity,
 }
 
 impl SourceFile for Opened<'_> {
@@ -135,12 +142,15 @@ impl SourceFile for Opened<'_> {
         Ok(count)
     }
 
-    fn check(&self) -> Result<(), SourceFailure> {
+    fn state(&self) -> Identity {
+        self.state
+    }
+
+    fn check(&self) -> Result<Identity, SourceFailure> {
         let now = self.source.named(&self.segment.source)?;
-        let is = (now.kind, now.bytes.len() as u64, now.mtime_ns, now.inode, now.version);
-        let Segment { kind, size, mtime_ns, inode, .. } = *self.segment;
-        if is == (kind, size, mtime_ns, inode, self.version) {
-            Ok(())
+        let Segment { kind, size, mtime_ns, .. } = *self.segment;
+        if (now.kind, now.bytes.len() as u64, now.mtime_ns) == (kind, size, mtime_ns) {
+            Ok(now.state())
         } else {
             Err(failure(SkipReason::SourceChanged, &self.segment.source, "changed"))
         }

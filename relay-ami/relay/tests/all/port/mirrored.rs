@@ -35,7 +35,7 @@ fn fill(site: &dyn Site) {
         let header = SegmentHeader { entry: 0, kind, mode: 0o750, mtime_ns: 0, size: 0, offset: 0, length: 0, path, target, attributes };
         to.directory(&header).unwrap();
     }
-    to.finish().unwrap();
+    to.finish(&|| ()).unwrap();
     for path in ["d/e/x", "d/y", "d!", "a"] {
         site.put(path, b"12345");
     }

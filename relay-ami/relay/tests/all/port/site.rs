@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use cpt_relay::documents::entry::Kind;
 use cpt_relay::ends::posix::PosixDestination;
-use cpt_relay::ends::{Capabilities, Destination, Identity};
+use cpt_relay::ends::{Capabilities, Destination};
 
-use super::memory::{MemoryDestination, Node};
+use super::memory::MemoryDestination;
+use super::memory_state::Node;
 
 /// A destination, and what somebody else can do there.
 pub trait Site {
@@ -83,8 +84,7 @@ impl Site for MemoryDestination {
     fn put(&self, path: &str, bytes: &[u8]) {
         let mut state = self.state();
         let (mode, mtime_ns) = state.nodes.get(path.as_bytes()).map_or((0o644, 0), |node| (node.mode, node.mtime_ns));
-        let identity = Identity { inode: 0, changed_ns: 0 };
-        state.put(path.as_bytes(), Node { kind: Kind::File, bytes: bytes.to_vec(), mode, mtime_ns, identity }).unwrap();
+        state.put(path.as_bytes(), Node::new(Kind::File, bytes.to_vec(), mode, mtime_ns)).unwrap();
     }
 
     fn remove(&self, path: &str) {
@@ -113,12 +113,12 @@ pub fn memory(all: bool) -> MemoryDestination {
         Capabilities {
             parts: true,
             modes: all,
-            times: all,
+            time_step_ns: all.then_some(1),
             links: all,
-            hard_links: false,
-            special_files: false,
-            attributes: false,
-            holes: false,
+            hard_links: all,
+            special_files: all,
+            attributes: all,
+            holes: all,
         },
         1 << 30,
     )

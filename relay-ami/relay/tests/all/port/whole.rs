@@ -14,7 +14,7 @@ const PART: u64 = 64 << 10;
 const ALL: Capabilities = Capabilities {
     parts: true,
     modes: true,
-    times: true,
+    time_step_ns: Some(1),
     links: true,
     hard_links: false,
     special_files: false,
@@ -79,7 +79,7 @@ fn what_a_kind_of_destination_cannot_keep_is_not_missed_and_what_it_cannot_take_
     let poor = Capabilities {
         parts: false,
         modes: false,
-        times: false,
+        time_step_ns: None,
         links: false,
         hard_links: false,
         special_files: false,
@@ -99,6 +99,32 @@ fn what_a_kind_of_destination_cannot_keep_is_not_missed_and_what_it_cannot_take_
     assert_eq!(left_out, ["d/large: the destination does not take files in parts", "link: the destination does not take symbolic links"]);
     let arrived: Vec<Vec<u8>> = to.state().nodes.keys().cloned().collect();
     assert_eq!(arrived, [&b"d"[..], b"small"]);
+}
+
+#[test]
+fn a_destination_of_coarse_times_gets_everything_once() {
+    let to = MemoryDestination::new(Capabilities { time_step_ns: Some(1_000_000_000), ..ALL }, 1 << 30);
+    let mut transfer = Transfer::of(PART, Some(1), source()).to(to.clone());
+    let (outcome, skipped) = moved(&mut transfer);
+    assert!(delivered(&outcome) && skipped == 0, "{outcome:?}");
+    assert!(matches!(&outcome, send::Outcome::Delivered(totals) if totals.repaired_chunks == 0), "{outcome:?}");
+    assert_eq!(to.state().nodes[&b"small"[..]].mtime_ns, 0, "8 ns are no second");
+}
+
+/// What is wrong there is no matter of bytes: once more may help, and then no more.
+#[test]
+fn what_a_repair_has_not_changed_is_not_repaired_again() {
+    let to = MemoryDestination::new(ALL, 1 << 30).forgetting_modes();
+    let mut transfer = Transfer::of(PART, Some(1), source()).to(to);
+    let bytes = transfer.plan.bytes;
+    let receiver = transfer.receive();
+    transfer.members(vec![path("direct", &[], receiver.address)]);
+    let outcome = transfer.send(None).join();
+    let send::Outcome::DigestMismatch(why) = &outcome else { panic!("{outcome:?}") };
+    assert!(why.contains("has mode 0 and should have"), "{why}");
+    assert!(matches!(receiver.join(), receive::Outcome::Disagreed(_)));
+    let moved = transfer.record("progress-sender").unwrap()["movedBytes"].as_u64().unwrap();
+    assert_eq!(moved, 2 * bytes);
 }
 
 /// Without room nothing is burnt and nothing is lost: the destination says so until somebody makes room.

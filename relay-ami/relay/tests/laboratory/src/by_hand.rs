@@ -23,7 +23,7 @@ use cpt_relay::documents::membership::{Hop, Membership, Path};
 use cpt_relay::documents::percent;
 use cpt_relay::documents::text::{Address, PathId, SchemaVersion1};
 use cpt_relay::ends::posix::{PosixDestination, PosixSource, nameless};
-use cpt_relay::send::Patience;
+use cpt_relay::send::{Patience, sent_journal};
 use cpt_relay::stop::Stop;
 use cpt_relay::{descriptors, net, peer, probe, receive, relay, scan};
 
@@ -176,7 +176,10 @@ fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     }
     let sender = Sender::new(transfer, FIRST_EPOCH, end_roles::route_key(options.route_key.as_deref())?, roles::rules()?)?;
     let overflow = options.control_dir.as_ref().and_then(|directory| nameless(std::fs::File::open(directory).ok()?).ok());
-    let sender = sender.noting(None, overflow).publish(&*control, stop)?;
+    // As a daemon has both beside its command.
+    let journal = options.route_key.as_ref().map(|key| sent_journal::open(&key.with_extension("sent")));
+    let journal = journal.transpose().map_err(|error| CliError::failed(Failure::SenderError, error))?;
+    let sender = sender.noting(journal, overflow).publish(&*control, stop)?;
     if by_options {
         let key = wait_for_key(&control, Side::Receiver, stop)?;
         let receiver = key.address.as_deref().and_then(|address| address.parse().ok());
@@ -202,7 +205,14 @@ fn membership(options: &Options, receiver: SocketAddrV4, lanes: u32) -> Result<M
         let hops = hops.iter().map(|address| Hop { node_id: address.to_string(), address: Address(*address) }).collect();
         paths.push(path(format!("pair-{slot}"), hops)?);
     }
-    Ok(Membership { schema_version: SchemaVersion1, version: 0, paths, probes: Vec::new(), bandwidth_limit_mbps: options.rate_mbps })
+    Ok(Membership {
+        schema_version: SchemaVersion1,
+        version: 0,
+        paths,
+        probes: Vec::new(),
+        bandwidth_limit_mbps: options.rate_mbps,
+        budget_lease: None,
+    })
 }
 
 fn wait_for_key(control: &Directory, side: Side, stop: &Stop) -> Result<cpt_relay::control::KeyRecord, CliError> {

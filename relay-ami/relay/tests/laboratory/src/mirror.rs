@@ -10,6 +10,7 @@ use crate::options::Options;
 use cpt_relay::cli::CliError;
 use cpt_relay::cli::roles::print_json;
 use cpt_relay::documents::attributes::Preserve;
+use cpt_relay::documents::command::Overwrite;
 use cpt_relay::documents::event::Failure;
 use cpt_relay::documents::survey::Survey;
 use cpt_relay::documents::text::{DirectoryId, HexDigest, TopName};
@@ -44,9 +45,11 @@ pub fn mirror(options: &Options) -> Result<ExitCode, CliError> {
         listing: (parts, &listing),
         unselected: (unselected_parts, unselected.as_ref()),
         within: within.as_deref(),
+        apart: within.as_deref().unwrap_or_default(),
         selector: &selector,
         preserve,
         folder: FOLDER,
+        overwrite: Overwrite::Always,
     };
     let survey = extras.list(&to).map_err(said)?;
     let Survey::Extras { parts, digest, directory, .. } = &survey else { return Err(usage()) };
@@ -55,17 +58,23 @@ pub fn mirror(options: &Options) -> Result<ExitCode, CliError> {
     }
     let (digest, directory) = (HexDigest::new(digest).map_err(wrong)?, DirectoryId::new(directory).map_err(wrong)?);
     let (parts, control) = (*parts, &control);
-    let confirmed = Confirmed {
-        control,
-        prefix: "",
-        folder: FOLDER,
-        parts,
-        digest: &digest,
-        directory: &directory,
-        epoch: 1,
-        remaining_folder: "remaining/1/",
+    let removed = |in_the_way| {
+        let confirmed = Confirmed {
+            control,
+            prefix: "",
+            folder: FOLDER,
+            parts,
+            digest: &digest,
+            directory: &directory,
+            epoch: 1,
+            remaining_folder: "remaining/1/",
+            in_the_way,
+        };
+        confirmed.remove(&to).map_err(said)
     };
-    print_json(&confirmed.remove(&to).map_err(said)?)
+    // By hand nothing comes in between.
+    removed(true)?;
+    print_json(&removed(false)?)
 }
 
 /// The name that a path without a slash at its end brings.

@@ -49,6 +49,10 @@ impl<D: Destination> Destination for Unsynced<D> {
 struct Open(Box<dyn OpenDestination>);
 
 impl OpenDestination for Open {
+    fn capabilities(&self) -> Capabilities {
+        self.0.capabilities()
+    }
+
     fn sync(&self) -> io::Result<()> {
         Ok(())
     }
@@ -93,8 +97,8 @@ impl OpenDestination for Open {
         self.0.check_there()
     }
 
-    fn finish(&self) -> io::Result<()> {
-        self.0.finish()
+    fn finish(&self, removed: &dyn Fn()) -> io::Result<()> {
+        self.0.finish(removed)
     }
 
     fn close(&self) {

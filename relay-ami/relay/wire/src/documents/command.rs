@@ -5,10 +5,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::attributes::Preserve;
+pub use super::options::{Compare, Compress, Overwrite, Verify};
+use super::percent;
 use super::selection::Selection;
 use super::text::{
-    AbsolutePath, Address, AnnouncementKey, DirectoryId, HexDigest, Partition, Region, RouteKeyText, SchemaVersion1, TopName, TransferId,
-    UserText,
+    AbsolutePath, Address, AnnouncementKey, DirectoryId, HexDigest, MarkName, Partition, Region, RouteKeyText, SchemaVersion1, TopName,
+    TransferId, UserText,
 };
 
 /// The control plane in the home region.
@@ -24,38 +26,6 @@ pub struct ControlPlace {
     pub transfers_table: String,
     pub chunks_table: String,
     pub bus: String,
-}
-
-/// The receiver's check before a chunk counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verify {
-    /// The digest of what came.
-    #[default]
-    Digest,
-    /// That, and the digest of what the disk gives back after the sync.
-    Readback,
-}
-
-/// Whether data goes out packed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Compress {
-    /// As it is.
-    #[default]
-    Never,
-    /// Where that takes less time.
-    Auto,
-}
-
-/// The condition on which a file at the destination is the same as the source's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Compare {
-    /// With the same size and modification time.
-    SizeTime,
-    /// With the same content.
-    Digest,
 }
 
 /// The part of a relay command that is for one machine.
@@ -106,6 +76,9 @@ command!(
         /// With `Auto`, the survey says how well the data packs.
         #[serde(default)]
         compress: Compress,
+        /// Files that cannot be read are listed like all others: the sender will leave them out, by name.
+        #[serde(default)]
+        list_unreadable: bool,
     }
 );
 command!(
@@ -145,6 +118,11 @@ command!(
         run_as: Option<UserText>,
         parts: u64,
         compare: Compare,
+        #[serde(default)]
+        overwrite: Overwrite,
+        /// What is the same is sent all the same.
+        #[serde(default)]
+        resend_all: bool,
         /// Below the prefix, ends with a slash: what is to be sent.
         folder: String,
         /// Likewise: what is there already.
@@ -170,12 +148,43 @@ command!(
         /// Names at the top of the destination that are mirrored; the default is all of it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         within: Option<Vec<TopName>>,
+        /// Those that one source path brings each: of each it is said whether most of it would go.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        apart: Vec<TopName>,
         #[serde(default)]
         preserve: Preserve,
         #[serde(default)]
         select: Selection,
         /// Below the prefix, ends with a slash: where the extras are listed.
         folder: String,
+        /// As of the comparison: with `Never` nothing makes way for what the source has.
+        #[serde(default)]
+        overwrite: Overwrite,
+    }
+);
+command!(
+    /// Put a mark into the destination, or take it away again.
+    ScanMark {
+        side: String,
+        path: AbsolutePath,
+        /// The user that does the work; the default is the owner of the destination.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run_as: Option<UserText>,
+        name: MarkName,
+        /// Whether it is to be there.
+        present: bool,
+    }
+);
+command!(
+    /// Look for the mark in directories of the source's machine.
+    ScanMarked {
+        side: String,
+        /// The user that does the work; the default is the one that the daemon is started as.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        run_as: Option<UserText>,
+        name: MarkName,
+        /// Absolute paths, percent-encoded.
+        directories: Vec<String>,
     }
 );
 command!(
@@ -196,6 +205,9 @@ command!(
         directory: DirectoryId,
         /// Below the prefix, ends with a slash: where what is still there is listed.
         remaining_folder: String,
+        /// Only what is in the way of what the source has; without this, only what is not.
+        #[serde(default)]
+        in_the_way: bool,
     }
 );
 command!(
@@ -263,6 +275,8 @@ pub enum Command {
     ScanDigests(ScanDigests),
     ScanComparison(ScanComparison),
     ScanExtras(ScanExtras),
+    ScanMark(ScanMark),
+    ScanMarked(ScanMarked),
     Delete(Delete),
     Receive(Receive),
     Send(Send),
@@ -288,8 +302,10 @@ impl Command {
             ("scan", Some("digests"), _) => Self::ScanDigests(read(text)?),
             ("scan", Some("comparison"), _) => Self::ScanComparison(read(text)?),
             ("scan", Some("extras"), _) => Self::ScanExtras(read(text)?),
+            ("scan", Some("mark"), _) => Self::ScanMark(read(text)?),
+            ("scan", Some("marked"), _) => Self::ScanMarked(read(text)?),
             ("scan", side, _) => {
-                return Err(format!("side is {side:?}; a scan's side is source, destination, digests, comparison or extras"));
+                return Err(format!("side is {side:?}; a scan's side is source, destination, digests, comparison, extras, mark or marked"));
             }
             ("delete", ..) => Self::Delete(read(text)?),
             ("receive", ..) => Self::Receive(read(text)?),
@@ -320,7 +336,14 @@ impl Command {
         match self {
             Self::ScanSource(scan) => at_least_one("paths", scan.paths.len()),
             Self::ScanDigests(scan) => at_least_one("paths", scan.paths.len()),
-            Self::ScanDestination(_) | Self::ScanComparison(_) => Ok(()),
+            Self::ScanDestination(_) | Self::ScanComparison(_) | Self::ScanMark(_) => Ok(()),
+            Self::ScanMarked(scan) => {
+                let encoded = |path: &String| path.starts_with('/') && percent::decode(path).is_ok();
+                match scan.directories.iter().find(|path| !encoded(path)) {
+                    Some(path) => Err(format!("directories has {path:?}; each is an absolute path, percent-encoded")),
+                    None => at_least_one("directories", scan.directories.len()),
+                }
+            }
             // Without their digest, what they protect is not known to be all.
             Self::ScanExtras(scan) if scan.unselected_parts > 0 && scan.unselected_digest.is_none() => {
                 Err(format!("unselectedDigest is missing; unselectedParts is {}", scan.unselected_parts))

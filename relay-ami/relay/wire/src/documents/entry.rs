@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::attributes::Attributes;
+use super::extras::is_false;
 use super::percent;
 
 /// The kind of an entry.
@@ -40,6 +41,15 @@ pub struct ListingEntry {
     /// The destination has another file in its place, which may be an earlier version.
     #[serde(default, skip_serializing_if = "is_false")]
     pub basis: bool,
+    /// That file has the same content; its mode, its owner or its attributes are others.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub same: bool,
+    /// A directory that cannot be looked into: what it holds is not listed, and the sender leaves it out, by name.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unreadable: bool,
+    /// Bytes that a file with holes has on its disk; none of others. For the totals of a listing, which has no such key.
+    #[serde(skip)]
+    pub stored: Option<u64>,
 }
 
 /// A line of the listing with the mark of [`ListingEntry::basis`]; the rest stays as it is.
@@ -50,10 +60,13 @@ pub fn with_basis(line: &[u8]) -> Vec<u8> {
     marked
 }
 
-// Serde gives a reference.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-const fn is_false(flag: &bool) -> bool {
-    !*flag
+/// The same with that of [`ListingEntry::same`], which has the other one too.
+#[must_use]
+pub fn with_same(line: &[u8]) -> Vec<u8> {
+    let mut marked = with_basis(line);
+    marked.pop();
+    marked.extend_from_slice(b",\"same\":true}");
+    marked
 }
 
 /// The part of a listing's line that the look at the destination needs; its strings are the line's own.
@@ -70,6 +83,8 @@ pub struct ListedLine<'a> {
     pub target: Option<Cow<'a, str>>,
     #[serde(default)]
     pub attributes: Option<Box<Attributes>>,
+    #[serde(default)]
+    pub unreadable: bool,
 }
 
 impl<'a> ListedLine<'a> {
@@ -95,9 +110,13 @@ pub struct Segment {
     pub target: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attributes: Option<Box<Attributes>>,
-    /// As in the listing.
+    /// These as in the listing.
     #[serde(default, skip_serializing_if = "is_false")]
     pub basis: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub same: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unreadable: bool,
     pub offset: u64,
     pub length: u64,
 }

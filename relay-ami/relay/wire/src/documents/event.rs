@@ -30,7 +30,7 @@ impl FailureReason {
 }
 
 /// Why an entry was left out, while what stands beside it arrived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SkipReason {
     /// It is not what the listing says any more, or is gone.

@@ -20,6 +20,15 @@ pub struct Extra {
     /// Nanoseconds since 1970. A directory's changes with what it holds, and it is removed only when it is empty: so it has none here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mtime_ns: Option<i64>,
+    /// The source has something of another kind there: this goes before that comes.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub in_the_way: bool,
+}
+
+// Serde gives a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+pub(super) const fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 impl Extra {
@@ -38,6 +47,22 @@ impl Extra {
     }
 }
 
+/// A source path of whose mirror more than half would go, or that has nothing, as where its disk is not mounted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Mostly {
+    /// Its name at the top of the destination, percent-encoded; empty: all that paths with a slash at their end bring there.
+    pub path: String,
+    /// What would go, of what is there.
+    pub entries: u64,
+    pub of_entries: u64,
+    pub bytes: u64,
+    pub of_bytes: u64,
+    /// The source has nothing there, but for a file that keeps a mount point, say.
+    #[serde(skip_serializing_if = "is_false")]
+    pub empty: bool,
+}
+
 /// Why something that the source does not have is not among the extras. What holds one of these is not either.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -52,9 +77,9 @@ pub enum Spared {
     Own,
     /// A pipe, socket or device, where those are not moved.
     Special,
-    /// The file system takes another spelling of its name for the same entry: it may be what the source has.
+    /// The file system finds it by a name that the source has and its directory does not: it is what the source has.
     OtherSpelling,
-    /// What it is or holds cannot be seen.
+    /// What it is or holds cannot be seen, here or at the source.
     Unreadable,
 }
 

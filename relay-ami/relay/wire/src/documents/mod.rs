@@ -7,6 +7,7 @@ pub mod entry;
 pub mod event;
 pub mod extras;
 pub mod membership;
+pub mod options;
 pub mod percent;
 pub mod plan;
 pub mod selection;

@@ -31,6 +31,9 @@ pub struct Selection {
     /// Directories of other file systems arrive empty.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub one_file_system: bool,
+    /// Symbolic links are left out.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub skip_links: bool,
 }
 
 /// Why something below the source paths is not moved.
@@ -45,12 +48,18 @@ pub enum Reason {
     TooLarge,
     TooOld,
     TooNew,
+    /// It is a symbolic link, and those are left out.
+    Link,
     /// What a directory holds on which another file system is mounted.
     OtherFileSystem,
     /// Sockets, devices, pipes.
     Special,
     /// Partial files of an earlier transfer to here, at the top.
     Leftover,
+    /// It vanished while the source was listed.
+    Gone,
+    /// It cannot be looked at.
+    Unreadable,
 }
 
 /// A line of the list of what is not selected, in the order of the listing.

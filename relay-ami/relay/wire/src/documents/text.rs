@@ -84,6 +84,12 @@ checked_text!(
     "a name without '/' and NUL, and neither '.' nor '..'"
 );
 checked_text!(
+    /// What tells a mark from everything else: nobody guesses it.
+    MarkName,
+    |text| text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)),
+    "32 lower-case hexadecimal digits"
+);
+checked_text!(
     /// Device and inode of a directory.
     DirectoryId,
     |text| text.split_once(':').is_some_and(|(device, inode)| is_digits(device) && is_digits(inode)),

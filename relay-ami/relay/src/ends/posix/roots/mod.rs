@@ -1,6 +1,7 @@
 //! The paths that a command names, and reading beneath them. Everything goes by descriptor from a root downwards, so nobody
 //! who may write there can point this process, which is often root, at anything outside.
 
+mod allowed;
 mod reach;
 mod walk;
 
@@ -14,6 +15,8 @@ use std::sync::{Arc, RwLock};
 use rustix::fs::{self, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
+pub use allowed::{Access, enforce};
+use reach::reach_beside;
 pub use reach::{Reached, make, owner, quoted, reach};
 pub use walk::{HELD_NAMES, Step, Walk};
 
@@ -50,7 +53,11 @@ impl Root {
     /// that holds for the whole path, otherwise for all but its last name, which is taken as it is.
     pub fn open(path: &Path) -> io::Result<Self> {
         let (base, name) = Self::split(path.as_os_str().as_bytes())?;
-        let directory = reach(&base)?.whole()?;
+        let reached = match &name {
+            Some(name) => reach_beside(&base, name)?,
+            None => reach(&base)?,
+        };
+        let directory = reached.whole()?;
         Ok(Self { directory, base, name })
     }
 
@@ -83,6 +90,12 @@ impl Root {
     #[must_use]
     pub fn relative<'a>(&self, source: &'a [u8]) -> Option<&'a [u8]> {
         below(&self.base, self.name.as_deref(), source)
+    }
+
+    /// Whether `source`, an absolute path in its plainest spelling, is the directory whose contents are meant.
+    #[must_use]
+    pub fn holds_all_of(&self, source: &[u8]) -> bool {
+        self.name.is_none() && self.base == source
     }
 
     /// Whether this is where what lands as `path` comes from.

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{self, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::allowed::{self, Gate};
+
 /// The number of links that the kernel follows on one way (`MAXSYMLINKS`).
 const MOST_LINKS: usize = 40;
 /// With `DIRECTORY`, so that the way to an automounted directory mounts it; `O_PATH` alone would not.
@@ -48,56 +50,129 @@ impl Reached {
 }
 
 /// Goes to `path` from the file system's root. A symbolic link is followed only where root or this process's own user made
-/// it: whoever else may write to a directory on the way could lead a process of root anywhere.
+/// it: whoever else may write to a directory on the way could lead a process of root anywhere. What the owner of the machine does not
+/// allow is not reached ([`allowed`]).
 pub fn reach(path: &[u8]) -> io::Result<Reached> {
-    let own = rustix::process::geteuid().as_raw();
-    let mut directory = fs::open("/", STEP, Mode::empty())?;
-    // What it is called in messages: the way that was taken, not what was asked for.
-    let mut way = Vec::new();
-    let mut rest: VecDeque<Vec<u8>> = names(path).collect();
-    let mut links = 0;
-    while let Some(name) = rest.pop_front() {
-        let step = fs::openat(&directory, OsStr::from_bytes(&name), STEP, Mode::empty());
-        match step {
-            Ok(next) => {
-                directory = next;
-                if name == b".." {
-                    way.truncate(way.iter().rposition(|byte| *byte == b'/').unwrap_or(0));
-                } else {
-                    push(&mut way, &name);
+    reach_within(path, None, enforced().as_ref())
+}
+
+/// The same for the directory of `name`, which is what is meant.
+pub fn reach_beside(directory: &[u8], name: &[u8]) -> io::Result<Reached> {
+    reach_within(directory, Some(name), enforced().as_ref())
+}
+
+/// Whatever the owner allows: for what no command names.
+pub(super) fn reach_anywhere(path: &[u8]) -> io::Result<Reached> {
+    reach_within(path, None, None)
+}
+
+fn enforced() -> Option<Gate<'static>> {
+    allowed::enforced().map(allowed::Allowed::now)
+}
+
+/// Goes to `path`, of which `name` is meant if there is one.
+pub(super) fn reach_within(path: &[u8], name: Option<&[u8]>, gate: Option<&Gate<'_>>) -> io::Result<Reached> {
+    let way = Way::from_the_top(gate)?;
+    let reached = way.to(path)?;
+    let Some(gate) = gate else { return Ok(reached.0) };
+    let (reached, is_inside) = reached;
+    let is_allowed = is_inside
+        || match name {
+            Some(name) if reached.missing.is_empty() => {
+                match fs::openat(&reached.directory, OsStr::from_bytes(name), STEP, Mode::empty()) {
+                    Ok(meant) => gate.is_opened_by(&meant)?,
+                    Err(_) => false,
                 }
-                continue;
             }
-            Err(Errno::NOENT) if !rest.iter().any(|name| name == b"..") => {
-                rest.push_front(name);
-                return Ok(Reached { directory, path: path_of(&way), missing: rest.into() });
-            }
-            Err(Errno::NOTDIR | Errno::LOOP) => {}
-            Err(error) => return Err(error.into()),
-        }
-        let found = fs::openat(&directory, OsStr::from_bytes(&name), OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
-        let stat = fs::fstat(&found)?;
-        if FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
-            return Err(Errno::NOTDIR.into());
-        }
-        let target = fs::readlinkat(&found, "", Vec::new())?.into_bytes();
-        if stat.st_uid != 0 && stat.st_uid != own {
-            push(&mut way, &name);
-            return Err(foreign(&way, stat.st_uid, &target));
-        }
-        links += 1;
-        if links > MOST_LINKS {
-            return Err(Errno::LOOP.into());
-        }
-        if target.starts_with(b"/") {
-            directory = fs::open("/", STEP, Mode::empty())?;
-            way.clear();
-        }
-        for name in names(&target).collect::<Vec<_>>().into_iter().rev() {
-            rest.push_front(name);
-        }
+            _ => gate.is_opened_by_making(&reached)?,
+        };
+    if is_allowed {
+        return Ok(reached);
     }
-    Ok(Reached { directory, path: path_of(&way), missing: Vec::new() })
+    let missing = reached.missing.iter().map(Vec::as_slice).chain(name);
+    Err(gate.refusal(&missing.fold(reached.path.clone(), |path, name| path.join(OsStr::from_bytes(name)))))
+}
+
+/// A way from the file system's root on.
+struct Way<'a> {
+    gate: Option<&'a Gate<'a>>,
+    directory: OwnedFd,
+    /// What it is called in messages: the way that was taken, not what was asked for.
+    path: Vec<u8>,
+    /// Of each directory on the way, from the root on, whether it is one that is allowed, or beneath one.
+    inside: Vec<bool>,
+}
+
+impl<'a> Way<'a> {
+    fn from_the_top(gate: Option<&'a Gate<'a>>) -> io::Result<Self> {
+        let directory = fs::open("/", STEP, Mode::empty())?;
+        let is_inside = gate.map_or(Ok(true), |gate| gate.is_opened_by(&directory))?;
+        Ok(Self { gate, directory, path: Vec::new(), inside: vec![is_inside] })
+    }
+
+    fn is_inside(&self) -> bool {
+        self.inside.last().copied().unwrap_or_default()
+    }
+
+    /// The name leads to this directory.
+    fn step(&mut self, name: &[u8], next: OwnedFd) -> io::Result<()> {
+        self.directory = next;
+        if name == b".." {
+            self.path.truncate(self.path.iter().rposition(|byte| *byte == b'/').unwrap_or(0));
+            if self.inside.len() > 1 {
+                self.inside.pop();
+            }
+        } else {
+            push(&mut self.path, name);
+            let opened = self.gate.map_or(Ok(true), |gate| gate.is_opened_by(&self.directory))?;
+            self.inside.push(opened || self.is_inside());
+        }
+        Ok(())
+    }
+
+    /// Where the way ends, and whether that is inside of what is allowed.
+    fn to(mut self, path: &[u8]) -> io::Result<(Reached, bool)> {
+        let own = rustix::process::geteuid().as_raw();
+        let mut rest: VecDeque<Vec<u8>> = names(path).collect();
+        let mut links = 0;
+        while let Some(name) = rest.pop_front() {
+            match fs::openat(&self.directory, OsStr::from_bytes(&name), STEP, Mode::empty()) {
+                Ok(next) => {
+                    self.step(&name, next)?;
+                    continue;
+                }
+                Err(Errno::NOENT) if !rest.iter().any(|name| name == b"..") => {
+                    rest.push_front(name);
+                    break;
+                }
+                Err(Errno::NOTDIR | Errno::LOOP) => {}
+                Err(error) => return Err(error.into()),
+            }
+            let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let found = fs::openat(&self.directory, OsStr::from_bytes(&name), flags, Mode::empty())?;
+            let stat = fs::fstat(&found)?;
+            if FileType::from_raw_mode(stat.st_mode) != FileType::Symlink {
+                return Err(Errno::NOTDIR.into());
+            }
+            let target = fs::readlinkat(&found, "", Vec::new())?.into_bytes();
+            if stat.st_uid != 0 && stat.st_uid != own {
+                push(&mut self.path, &name);
+                return Err(foreign(&self.path, stat.st_uid, &target));
+            }
+            links += 1;
+            if links > MOST_LINKS {
+                return Err(Errno::LOOP.into());
+            }
+            if target.starts_with(b"/") {
+                self = Self::from_the_top(self.gate)?;
+            }
+            for name in names(&target).collect::<Vec<_>>().into_iter().rev() {
+                rest.push_front(name);
+            }
+        }
+        let is_inside = self.is_inside();
+        Ok((Reached { directory: self.directory, path: path_of(&self.path), missing: rest.into() }, is_inside))
+    }
 }
 
 /// User and group of the deepest directory on the way to `path` that exists; none where it cannot be reached.
@@ -107,8 +182,10 @@ pub fn owner(path: &[u8]) -> Option<(u32, u32)> {
     Some((stat.st_uid, stat.st_gid))
 }
 
-/// Makes what is missing of `path`, and gives its place, links resolved.
+/// Makes what is missing of `path`, and gives its place, links resolved. For a process that makes nothing else: it sets the process's mask,
+/// since the script that calls it keeps its own files from everybody, and these are for those who use the destination.
 pub fn make(path: &[u8]) -> io::Result<PathBuf> {
+    rustix::process::umask(Mode::WGRP | Mode::WOTH);
     let found = reach(path)?;
     let place = found.missing.iter().fold(found.path.clone(), |place, name| place.join(OsStr::from_bytes(name)));
     found.made()?;

@@ -119,7 +119,7 @@ fn a_deep_tree_is_walked_with_few_open_directories() {
     while let Some(step) = walk.step() {
         match step {
             Step::Entry(_) => given.push(walk.relative().to_vec()),
-            Step::Problem(error) => panic!("{error}"),
+            Step::Problem(error) | Step::Broken(error) => panic!("{error}"),
         }
         most = most.max(walk.open_directories());
     }
@@ -184,7 +184,7 @@ fn a_walk_of_a_slow_file_system_looks_ahead_and_gives_the_same() {
             }
             match walk.step() {
                 Some(Step::Entry(_)) => paths.push(String::from_utf8(walk.relative().to_vec()).unwrap()),
-                Some(Step::Problem(error)) => panic!("{error}"),
+                Some(Step::Problem(error) | Step::Broken(error)) => panic!("{error}"),
                 None => return (paths, ahead),
             }
             ahead = ahead.max(walk.looked_at_ahead());

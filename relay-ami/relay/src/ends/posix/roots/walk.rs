@@ -124,6 +124,8 @@ pub enum Step {
     Entry(Stat),
     /// The entry, or the names of the directory, cannot be had.
     Problem(io::Error),
+    /// The directory that was gone through cannot be gone on with: what more it holds is not known.
+    Broken(io::Error),
 }
 
 /// One of a root's names and all beneath it, or all of a root.
@@ -172,6 +174,26 @@ impl<R: Borrow<Root>> Walk<R> {
         let directory =
             self.levels.last().and_then(|level| level.directory.as_ref()).map_or(self.root.borrow().as_fd(), |found| found.as_fd());
         (directory, OsStr::from_bytes(self.relative.get(self.name..).unwrap_or_default()))
+    }
+
+    #[must_use]
+    pub fn root(&self) -> &Root {
+        self.root.borrow()
+    }
+
+    /// Goes into what was given last, where that is a directory, before the next step would: an error where that cannot be looked into.
+    /// `relative` and `source` are of it still.
+    pub fn enter(&mut self) -> io::Result<()> {
+        if !std::mem::take(&mut self.descends) {
+            return Ok(());
+        }
+        self.descend()?;
+        let Some(directory) = self.levels.last().and_then(|level| level.directory.as_ref()) else { return Ok(()) };
+        // Names can be read of a directory of which nothing can be looked at.
+        fs::accessat(directory, ".", fs::Access::EXEC_OK, AtFlags::empty()).map_err(|error| {
+            self.levels.pop();
+            error.into()
+        })
     }
 
     /// What was given last is a directory that is not gone into.
@@ -235,7 +257,7 @@ impl<R: Borrow<Root>> Walk<R> {
     /// The directory that is gone through cannot be gone on with.
     fn give_up(&mut self, error: io::Error) -> Step {
         self.relative.truncate(self.levels.pop().map_or(0, |level| level.length));
-        Step::Problem(error)
+        Step::Broken(error)
     }
 
     /// Reads the next names of the directory that is gone through.

@@ -1,0 +1,70 @@
+"""`cpt request`: a first request for two machines of the account."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from cli.aws import Aws, configuration, home
+from cli.calls import refuse
+from cli.console import say
+from cli.exit_codes import ExitCode
+from cli.options import AsJson, Local
+from cli.quantities import OptionError
+from lambdas.core.errors import InvalidRequest
+from lambdas.core.relays_request import MAX_REQUEST_PAIRS
+from lambdas.core.request import Limits, parse_request
+
+
+def request(
+    source: Annotated[str, typer.Argument(help="Instance id of the machine that has the data.")],
+    source_path: Annotated[
+        str, typer.Argument(help="Absolute path there. With a slash at its end, what the directory holds is moved.")
+    ],
+    destination: Annotated[str, typer.Argument(help="Instance id of the machine that gets the data.")],
+    destination_path: Annotated[str, typer.Argument(help="Absolute path of the directory in which the data arrives.")],
+    *,
+    regions: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SOURCE,DESTINATION",
+            help="Regions of the two machines; one region stands for both. Default: they are looked for.",
+        ),
+    ] = None,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write the smallest request that moves data between two machines; nothing is started."""
+    enrolled = sorted(configuration()["regions"])
+    aws = home(local=local)
+    try:
+        near, far = _given(regions) if regions else (_found(aws, enrolled, each) for each in (source, destination))
+    except OptionError as error:
+        say(f"cpt: {error}", err=True)
+        raise typer.Exit(ExitCode.USAGE) from None
+    document = {
+        "source": {"instanceId": source, "region": near, "paths": [source_path]},
+        "destination": {"instanceId": destination, "region": far, "path": destination_path},
+    }
+    try:
+        parse_request(document, Limits(enrolled, MAX_REQUEST_PAIRS, ()))
+    except InvalidRequest as error:
+        refuse(type(error).__name__, str(error))
+    say(json.dumps(document, indent=None if as_json else 2))
+
+
+def _given(regions: str) -> tuple[str, str]:
+    """`us-west-2,eu-west-1`, or one region for both."""
+    names = [name.strip() for name in regions.split(",")]
+    if len(names) > 2 or not all(names):
+        raise OptionError("--regions", regions, "write the source's and the destination's, e.g. us-west-2,eu-west-1")
+    return names[0], names[-1]
+
+
+def _found(aws: Aws, enrolled: list[str], instance_id: str) -> str:
+    """The first enrolled region that knows the instance."""
+    only = [{"Name": "instance-id", "Values": [instance_id]}]
+    for region in enrolled:
+        if aws.client("ec2", region).describe_instances(Filters=only)["Reservations"]:
+            return region
+    raise OptionError(instance_id, "is not found", f"no region of {', '.join(enrolled)} has it; name it by --regions")

@@ -1,0 +1,35 @@
+"""The check whether the source is on the disks that it was on: an empty mount point looks like an empty source."""
+
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from urllib.parse import unquote
+
+from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.whereabouts import Place, SourcePath
+
+
+def on_file_systems(places: Iterable[Place]) -> list[SourcePath]:
+    """What is noted of the source's paths."""
+    return [
+        SourcePath(path=place.path, file_system=place.file_system) for place in places if place.file_system is not None
+    ]
+
+
+def exchanged(before: Iterable[SourcePath], now: Iterable[SourcePath], when: str) -> Iterator[str]:
+    """A line for each path that is on another file system than it was."""
+    known = {noted.path: noted.file_system for noted in before}
+    for found in now:
+        was = known.get(found.path)
+        if was is not None and not was.is_same(found.file_system):
+            path = unquote(found.path, errors="backslashreplace")
+            yield (
+                f"$.source.paths: '{path}' was on another file system ({was.words()}) {when}, and is on "
+                f"{found.file_system.words()} now; mount it as it was"
+            )
+
+
+def mirror_key(transfer: AcceptedTransfer) -> str:
+    """Return what tells a mirror from others, whatever its runs are called: its ends and their paths."""
+    request = transfer.request
+    ends = (request.source.instance_id, *request.source.paths, request.destination.instance_id)
+    return blake2b("\0".join((*ends, request.destination.path)).encode(), digest_size=16).hexdigest()

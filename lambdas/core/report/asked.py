@@ -1,0 +1,40 @@
+"""What a transfer was asked to do, in words: from where to where, and its request as a text that is short enough."""
+
+import json
+from typing import Any
+
+from lambdas.core.request import TransferRequest
+from lambdas.core.visible import visible
+
+# A request may have 100 paths and 2 000 rules of 1 000 characters; `report.json` has all of them.
+SHOWN_PATHS = 5
+SHOWN_ITEMS = 20
+
+
+def moved(request: TransferRequest) -> tuple[str, str]:
+    """Paths of the source and the destination, each with its machine; control characters are shown, not sent."""
+    paths, source, destination = request.source.paths, request.source, request.destination
+    more = f" and {len(paths) - SHOWN_PATHS:,} more" if len(paths) > SHOWN_PATHS else ""
+    named = _in_line(", ".join(paths[:SHOWN_PATHS])) + more
+    return (
+        f"{named} on {source.instance_id} ({source.region})",
+        f"{_in_line(destination.path)} on {destination.instance_id} ({destination.region})",
+    )
+
+
+def as_text(request: dict[str, Any]) -> str:
+    """The request as indented JSON; of a list longer than 20 items the first 20 and the number of the others."""
+    return visible(json.dumps(_shortened(request), indent=2, ensure_ascii=False))
+
+
+def _in_line(path: str) -> str:
+    return visible(path).replace("\n", "\\n")
+
+
+def _shortened(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _shortened(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        left = len(value) - SHOWN_ITEMS
+        return [*map(_shortened, value[:SHOWN_ITEMS]), *([f"… {left:,} more in report.json"] if left > 0 else [])]
+    return value

@@ -1,0 +1,64 @@
+"""Confirmed extras, removed by the destination's daemon: what became of them, in words where any is still there."""
+
+from itertools import islice
+
+from pydantic import TypeAdapter
+
+from lambdas.adapters.world import World
+from lambdas.core.deletion import Deleted, Deletion, ExtrasSurvey, Remaining, RemainingEntry, in_words
+from lambdas.core.documents import Handover
+from lambdas.core.ends import commands
+from lambdas.core.ends.commands import Command
+from lambdas.core.errors import CommandFailed, DeletionInterrupted
+from lambdas.core.transfer import AcceptedTransfer
+from lambdas.operations.ends.commands import Order, answer, run_all
+from lambdas.operations.intake.extras import where
+
+# The document's own limit is 840 s; the Lambda has 900.
+COMMAND_SECONDS = 870.0
+# What an error names: its cause has 1 000 characters in events, and a path may have some hundred.
+IN_CAUSE = 5
+_LINE = TypeAdapter(RemainingEntry)
+
+
+class SurveyedExtras(Handover):
+    """The part of the survey that says what was confirmed."""
+
+    extras: ExtrasSurvey
+
+
+class RemovalInput(Handover):
+    """Input of the states that remove."""
+
+    transfer: AcceptedTransfer
+    survey: SurveyedExtras
+
+
+def removed(transfer: AcceptedTransfer, extras: ExtrasSurvey, command: Command, world: World) -> Deletion:
+    """What the daemon says; raises DeletionInterrupted."""
+    order = Order.on(transfer.destination, "delete", command)
+    try:
+        printed = answer(order, *run_all(world, transfer, [order], COMMAND_SECONDS))
+    except CommandFailed as error:
+        raise DeletionInterrupted(f"removing {extras.words()}: {error}") from None
+    return Deletion.from_document(printed)
+
+
+def deleted(transfer: AcceptedTransfer, found: Deletion, world: World) -> Deleted:
+    """The same as the report has it."""
+    rest = f"s3://{world.env.control_bucket}/{world.shared_key(transfer, commands.remaining_folder(transfer))}"
+    remaining = Remaining(counts=found.remaining, where=rest) if found.remaining else None
+    return Deleted(entries=found.entries, bytes=found.bytes, where=where(transfer, world), remaining=remaining)
+
+
+def cause(transfer: AcceptedTransfer, found: Deletion, remaining: Remaining, world: World) -> str:
+    """Why it is not complete."""
+    count = sum(remaining.counts.values())
+    key = world.shared_key(transfer, f"{commands.remaining_folder(transfer)}part-00000.ndjson")
+    lines = (line for line in world.objects.lines(key) if line.strip())
+    named = [_LINE.validate_json(line).words() for line in islice(lines, IN_CAUSE)]
+    more = f" and {count - len(named):,} more" if count > len(named) else ""
+    return (
+        f"of {count + found.entries:,} confirmed extras at {transfer.request.destination.path} {count:,} are still "
+        f"there ({in_words(remaining.counts)}): {'; '.join(named)}{more}; all: {remaining.where}"
+    )

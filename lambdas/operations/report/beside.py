@@ -1,0 +1,46 @@
+"""When other transfers of the deployment used the same ends: what was measured then is nobody's own rate.
+
+A transfer that is still active shows it in its record. One that ends first leaves it in the records of the others.
+"""
+
+from lambdas.adapters.world import World
+from lambdas.core import transfer_life
+from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer_record import Beside, TransferRecord
+
+# From here on an end sends or receives.
+_MOVES = "Start Transfer"
+MOST = 50
+"""Entries of a record. Short transfers beside one of a week would fill its item, which holds 400 KB, and so end it."""
+
+
+def find(world: World, record: TransferRecord, first: float | None, last: float | None) -> list[Beside]:
+    """When others used either end of a transfer that moved data from `first` to `last`, Unix seconds.
+
+    Those that are still active are told, for their own reports, when this one did.
+    """
+    own, now, found = record.transfer, world.clock.now(), list(record.beside)
+    for other in world.transfers.active():
+        if other.transfer.execution_arn == own.execution_arn or not _ends(own) & _ends(other.transfer):
+            continue
+        since = other.stages.get(_MOVES, {}).get("enteredAt")
+        if since is not None:
+            found.append(Beside(transfer_id=other.transfer.transfer_id, since=since, until=now))
+        if first is not None and last is not None:
+            told = _bounded([*other.beside, Beside(transfer_id=own.transfer_id, since=first, until=last)])
+            world.transfers.change(other.transfer, transfer_life.note(beside=[one.to_document() for one in told]))
+    return found
+
+
+def _bounded(told: list[Beside]) -> list[Beside]:
+    """At most `MOST`: the oldest become one, from the first to the last of them, in which nothing is learnt."""
+    extra = len(told) - MOST
+    if extra <= 0:
+        return told
+    oldest = told[: extra + 1]
+    since, until = min(one.since for one in oldest), max(one.until for one in oldest)
+    return [Beside(transfer_id=oldest[-1].transfer_id, since=since, until=until), *told[extra + 1 :]]
+
+
+def _ends(transfer: AcceptedTransfer) -> set[str]:
+    return {transfer.source.instance_id, transfer.destination.instance_id}

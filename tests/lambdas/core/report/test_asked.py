@@ -1,0 +1,39 @@
+"""What a report says of its request."""
+
+import json
+
+from lambdas.core.report import asked
+from lambdas.core.request import TransferRequest
+from tests.lambdas.builders import request
+
+
+def parsed(paths: list[str], path: str = "/restore") -> TransferRequest:
+    document = request()
+    document["source"]["paths"], document["destination"]["path"] = paths, path
+    return TransferRequest.from_document(document)
+
+
+def test_paths_are_named_with_their_machines() -> None:
+    source, destination = asked.moved(parsed(["/data/ünï", "/b"]))
+    assert source == "/data/ünï, /b on i-0aaaaaaaaaaaaaaa1 (us-west-2)"
+    assert destination == "/restore on i-0bbbbbbbbbbbbbbb2 (eu-west-1)"
+
+
+def test_of_many_paths_the_first_are_named_and_the_others_counted() -> None:
+    source, _ = asked.moved(parsed([f"/data/{i}" for i in range(100)]))
+    assert source.startswith("/data/0, /data/1, /data/2, /data/3, /data/4 and 95 more on ")
+
+
+def test_what_would_act_on_a_terminal_is_shown() -> None:
+    source, destination = asked.moved(parsed(["/a\x1b[2J"], "/b\u202egnp\n"))
+    assert source.startswith("/a\\x1b[2J on ")
+    assert destination.startswith("/b\\u202egnp\\n on ")
+
+
+def test_request_of_a_thousand_rules_is_a_short_text() -> None:
+    rules = [f"{i:04d}" * 250 for i in range(1_000)]
+    text = asked.as_text(request(select={"exclude": rules}))
+    shown = json.loads(text)
+    assert shown["select"]["exclude"] == [*rules[:20], "… 980 more in report.json"]
+    assert shown["destination"] == request()["destination"]
+    assert len(text) < 30_000

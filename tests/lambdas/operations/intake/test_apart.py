@@ -1,0 +1,82 @@
+"""Where inodes alone say that both ends see one directory, a mark in the destination decides, and goes away again."""
+
+from typing import Any
+
+import pytest
+
+from lambdas.adapters.records import CommandResult
+from lambdas.core.ends.commands import Command
+from lambdas.core.errors import CommandFailed, SurveyProblem
+from lambdas.core.whereabouts import DirectoryWay, Place
+from lambdas.operations.intake.apart import check_apart
+from tests.lambdas.builders import IRELAND, WEST, survey, transfer
+from tests.lambdas.cloud import Cloud
+from tests.lambdas.core.intake.test_overlap import OURS, THEIRS, way
+from tests.lambdas.machines import failed, printed
+
+HEAD = {"schemaVersion": 1, "daemonVersion": "0.1.0"}
+
+
+class Machines:
+    """Two machines, and whether they see one directory."""
+
+    def __init__(self, *, is_one: bool, looks: bool = True) -> None:
+        self.cloud, self.is_one, self.looks = Cloud(), is_one, looks
+        self.marks: set[str] = set()
+        self.asked: list[Command] = []
+        self.cloud.commands[WEST].scripts["scan"] = self.at_source
+        self.cloud.commands[IRELAND].scripts["scan"] = self.at_destination
+
+    def at_destination(self, command: Command | None) -> CommandResult:
+        assert command is not None
+        self.asked.append(command)
+        (self.marks.add if command["present"] else self.marks.discard)(command["name"])
+        return printed({**HEAD, "side": "mark", "present": command["present"]})
+
+    def at_source(self, command: Command | None) -> CommandResult:
+        assert command is not None
+        self.asked.append(command)
+        if not self.looks:
+            return failed("Input/output error")
+        return printed({**HEAD, "side": "marked", "seen": self.is_one and command["name"] in self.marks})
+
+    def check(self, own: DirectoryWay, other: DirectoryWay, **asked: Any) -> None:
+        destination = survey().destination.model_copy(update={"ways": [other], "kernel": THEIRS})
+        try:
+            check_apart(transfer(**asked), OURS, [Place(path="/x%20y", ways=[own])], destination, self.cloud.world)
+        finally:
+            assert self.marks == set(), "no mark stays"
+
+
+ALIKE = (way("/x y", 52, "2 10"), way("/m/backup", 77, "3 10"))
+
+
+def test_one_directory_is_refused_before_anything_else_is_done() -> None:
+    machines = Machines(is_one=True)
+    with pytest.raises(SurveyProblem, match=r"lies in the source's '/x y' of i-0a.*both machines see one directory"):
+        machines.check(*ALIKE)
+    assert [command["side"] for command in machines.asked] == ["mark", "marked", "mark"]
+    assert machines.asked[1]["directories"] == ["/x%20y"]
+
+
+def test_two_directories_of_one_inode_are_apart() -> None:
+    Machines(is_one=False).check(*ALIKE)
+
+
+def test_a_look_that_fails_says_nothing_and_leaves_no_mark() -> None:
+    with pytest.raises(CommandFailed, match="Input/output error"):
+        Machines(is_one=False, looks=False).check(*ALIKE)
+
+
+def test_a_dry_run_makes_no_mark_and_refuses_what_is_as_old_too() -> None:
+    machines = Machines(is_one=True)
+    machines.check(*ALIKE, dryRun=True)
+    with pytest.raises(SurveyProblem):
+        machines.check(way("/x y", 52, "2 10", born=5), way("/m", 77, "3 10", born=5), dryRun=True)
+    assert machines.asked == []
+
+
+def test_ends_that_are_apart_are_asked_nothing() -> None:
+    machines = Machines(is_one=True)
+    machines.check(way("/x y", 52, "2 10"), way("/m", 77, "3 11"))
+    assert machines.asked == []

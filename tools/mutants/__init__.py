@@ -1,0 +1,1 @@
+"""Mutants: the product with one drawn change each, which some test must notice."""
