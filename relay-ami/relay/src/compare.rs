@@ -15,7 +15,8 @@ use crate::documents::survey::{Survey, compare_key, listing_key, part_key};
 use crate::documents::text::{HexDigest, SchemaVersion1};
 use crate::ends::{Capabilities, Destination, Identity, Source, View};
 use crate::line_objects::LineObjects;
-use crate::receive::look::{EqualEntry, has_attributes, has_owner, is_linked};
+use crate::receive::look::EqualEntry;
+use crate::receive::same::{has_attributes, has_owner, is_linked};
 
 /// The source's listing, in `parts` objects.
 pub struct Listing<'a> {

@@ -169,7 +169,8 @@ pub trait SmallFile: Send + Sync {
     fn finish(&mut self) -> io::Result<()>;
     /// Reads what is stored; `InvalidData`, in words, where that has another digest.
     fn read_back(&self, digest: &Digest, heard: Heard<'_>) -> io::Result<()>;
-    /// Puts it into its place, where a file or link may be. None of a link, and where it is not known which file is there now.
+    /// Puts it into its place, where a file or link may be. None of another name of a file, and where it is
+    /// not known what is there now.
     fn place(self: Box<Self>, path: &[u8]) -> io::Result<Option<Identity>>;
 }
 
@@ -284,6 +285,6 @@ impl Identity {
 pub struct Placed {
     /// BLAKE3 of a file's bytes or of a link's target; of a directory that of nothing.
     pub digest: Digest,
-    /// None where it is not known which file was placed: its bytes are read again before the transfer succeeds.
+    /// None where it is not known what was placed, and of a directory: a file's bytes are read again before the transfer succeeds.
     pub identity: Option<Identity>,
 }

@@ -1,6 +1,8 @@
 //! The subject of a destination's error: one entry, the destination as a whole, or one chunk.
 
+use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 
 use rustix::io::Errno;
 
@@ -53,6 +55,21 @@ pub fn reach(error: &io::Error) -> Reach {
     } else {
         Reach::Entry(SkipReason::DestinationRefused)
     }
+}
+
+/// Why another name of a file cannot be made: it never came to its first name, or somebody has removed or replaced it there.
+#[derive(Debug, thiserror::Error)]
+#[error("its first name {0:?} was left out")]
+struct FirstIsMissing(OsString);
+
+/// The error of another name of a file that is not in its place at `first`.
+pub fn first_is_missing(first: &[u8]) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, FirstIsMissing(OsStr::from_bytes(first).to_owned()))
+}
+
+/// Returns whether an error is of another name of a file that is not in its place.
+pub fn is_first_missing(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|error| error.is::<FirstIsMissing>())
 }
 
 /// Returns whether a file system may answer otherwise in a moment, as a server that is started again does.

@@ -13,16 +13,16 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 pub use super::equal_entry::EqualEntry;
 pub use super::reading::Reading;
+use super::same::{differs, has_lost_its_time};
 use crate::control::{Control, ControlError};
 use crate::defaults::{LOOK_AGAIN, LOOK_LINES, LOOK_NAMED, LOOK_THREADS, STACK_BYTES};
 use crate::digest::Digest;
-use crate::documents::attributes::Attributes;
 use crate::documents::entry::{Kind, ListedLine, with_basis, with_same};
 use crate::documents::percent;
 use crate::documents::plan::PlanListing;
 use crate::documents::survey::{listing_key, part_key};
 use crate::ends::problem::may_pass;
-use crate::ends::{Capabilities, Identity, KEPT_MODE, OpenDestination, Placed, Seen, View};
+use crate::ends::{Capabilities, Identity, OpenDestination, Placed, Seen, View};
 use crate::entry_table::EntryTable;
 use crate::thread::lock;
 use crate::under_way::{Call, Caller};
@@ -198,7 +198,7 @@ impl Look<'_> {
             return Ok(Verdict::AsPlaced);
         }
         let by_content = matches!(evidence, Evidence::Equal(_, Some(_)));
-        self.differs(&listed, &path, &seen, by_content, view)?;
+        differs(&listed, &path, &seen, by_content, view, self.capabilities)?;
         let identity = seen.identity;
         match evidence {
             Evidence::Neither if listed.kind == Kind::Directory => Ok(Verdict::AsPlaced),
@@ -215,8 +215,12 @@ impl Look<'_> {
             }
             Evidence::Planned(entry) => {
                 let known = self.placed.get(entry);
-                if known.is_some_and(|placed| listed.kind != Kind::File || placed.identity == Some(identity)) {
+                if known.is_some_and(|placed| matches!(listed.kind, Kind::Directory | Kind::Hardlink) || placed.identity == Some(identity))
+                {
                     return Ok(Verdict::AsPlaced);
+                }
+                if known.is_some_and(|placed| has_lost_its_time(&listed, &placed, &seen, self.capabilities)) {
+                    return Err("was exchanged, and has another modification time".to_owned());
                 }
                 // The sender's digests take as long as they take.
                 *call = None;
@@ -229,38 +233,9 @@ impl Look<'_> {
                 if listed.kind == Kind::File && read(view).map_err(|error| error.to_string())? != digest {
                     return Err("has other bytes than those that were sent".to_owned());
                 }
-                Ok(Verdict::Renewed(Placed { digest, identity: (listed.kind == Kind::File).then_some(identity) }))
+                Ok(Verdict::Renewed(Placed { digest, identity: Some(identity) }))
             }
         }
-    }
-
-    /// Fails where what is there is of another kind, size, mode, time or target than what was listed; in words. Of a file that was
-    /// compared by its content the time does not count.
-    fn differs(&self, listed: &ListedLine<'_>, path: &[u8], seen: &Seen, by_content: bool, view: &mut dyn View) -> Result<(), String> {
-        if listed.kind == Kind::Hardlink {
-            return if is_linked(view, seen, listed.target.as_deref()) { Ok(()) } else { Err("is no name of the same file".to_owned()) };
-        }
-        if seen.kind != Some(listed.kind) {
-            return Err("is of another kind".to_owned());
-        }
-        // A link has no mode of its own.
-        if listed.kind != Kind::Symlink && !self.capabilities.same_mode(seen.mode, listed.mode, has_owner(listed.attributes.as_deref())) {
-            return Err(format!("has mode {:o} and should have {:o}", seen.mode & KEPT_MODE, listed.mode & KEPT_MODE));
-        }
-        // A directory's time changes with whatever somebody puts into it.
-        let can = self.capabilities;
-        let same_time = by_content || can.time_step_ns.is_none() || can.same_time(seen.mtime_ns, listed.mtime_ns);
-        if listed.kind == Kind::File && (seen.size != listed.size || !same_time) {
-            return Err("has another size or modification time".to_owned());
-        }
-        let target = seen.target.as_deref().map(percent::encode);
-        if listed.kind == Kind::Symlink && listed.target.as_deref() != target.as_deref() {
-            return Err("points elsewhere".to_owned());
-        }
-        if !has_attributes(view, path, listed.attributes.as_deref()).map_err(|error| error.to_string())? {
-            return Err("has another owner, other extended attributes or another access control list".to_owned());
-        }
-        Ok(())
     }
 }
 
@@ -275,22 +250,6 @@ fn see(view: &mut dyn View, path: &[u8], call: &Call) -> io::Result<Seen> {
         call.goes_on();
     }
     view.see(path)
-}
-
-/// Returns whether a mode counts with the bits that go with an owner.
-pub fn has_owner(attributes: Option<&Attributes>) -> bool {
-    attributes.is_some_and(|attributes| attributes.owner.is_some())
-}
-
-/// Returns whether what is there has the attributes that are listed.
-pub fn has_attributes(view: &mut dyn View, path: &[u8], listed: Option<&Attributes>) -> io::Result<bool> {
-    listed.map_or(Ok(true), |listed| Ok(view.attributes(path, listed)? == *listed))
-}
-
-/// Returns whether what is there is the file that has `first` as its name.
-pub fn is_linked(view: &mut dyn View, seen: &Seen, first: Option<&str>) -> bool {
-    let first = first.and_then(|first| percent::decode(first).ok()).and_then(|first| view.see(&first).ok());
-    seen.kind == Some(Kind::File) && first.is_some_and(|first| first.kind == Some(Kind::File) && first.identity == seen.identity)
 }
 
 impl Found {

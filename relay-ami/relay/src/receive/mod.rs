@@ -14,6 +14,7 @@ pub mod look;
 mod placing;
 mod readback;
 mod reading;
+pub mod same;
 mod sending;
 mod target;
 

@@ -11,7 +11,7 @@ use crate::defaults::AHEAD_NAMES;
 use crate::documents::entry::Kind;
 use crate::documents::event::SkipReason;
 use crate::documents::percent;
-use crate::ends::problem::{Reach, reach};
+use crate::ends::problem::{Reach, is_first_missing, reach};
 use crate::ends::{OpenDestination, Placed};
 use crate::tempo::{Tempo, timed};
 use crate::thread::{self, lock};
@@ -63,6 +63,17 @@ impl From<io::Error> for Unplaced {
 pub struct Tries(Mutex<HashMap<u64, u32>>);
 
 impl Tries {
+    /// Returns whether another name of a file waits until the file has come to its first name again: the last look misses both. Not for
+    /// ever, since what keeps coming to that place may not be the file.
+    pub fn waits_for_first(&self, entry: u64, unplaced: &Unplaced) -> bool {
+        let mut failed = lock(&self.0);
+        let waits = is_first_missing(&unplaced.error) && failed.get(&entry).is_none_or(|times| times + 1 < TRIED);
+        if waits {
+            *failed.entry(entry).or_default() += 1;
+        }
+        waits
+    }
+
     /// An entry could not be placed. The reason for which it alone is left out, if that is so.
     pub fn leaves_out(&self, entry: u64, unplaced: &Unplaced) -> Option<SkipReason> {
         let mut failed = lock(&self.0);
@@ -113,6 +124,9 @@ impl<'a> Placing<'a> {
             match result {
                 Ok(Came::Complete(entries)) => come.complete += entries,
                 Ok(Came::InDoubt(file)) => come.in_doubt.push(file),
+                Err(unplaced) if self.tries.waits_for_first(entry, &unplaced) => {
+                    tracing::warn!(chunk = chunk.chunk, entry, what = unplaced.what, error = %unplaced.error, "it waits for its first name");
+                }
                 Err(unplaced) => {
                     let Some(reason) = self.tries.leaves_out(entry, &unplaced) else {
                         placed.filter_map(|(entry, result)| Some((entry, result.err()?))).for_each(|(entry, Unplaced { what, error })| {

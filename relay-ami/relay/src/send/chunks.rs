@@ -231,6 +231,12 @@ mod tests {
         chunks.counters.chunks.load(Ordering::Relaxed)
     }
 
+    /// The table has said that the chunk is delivered.
+    fn delivered_after_all(chunks: &Chunks, work: &Work) {
+        chunks.queue.recalls(1);
+        chunks.delivered_after_all(work);
+    }
+
     #[test]
     fn a_lost_acknowledgement_counts_with_its_digests_once_the_table_says_that_the_chunk_is_delivered() {
         let (chunks, inboxes) = chunks();
@@ -238,7 +244,7 @@ mod tests {
         assert_eq!((delivered_count(&chunks), digests(&chunks).len()), (0, 0));
         let failure = inboxes.failures.try_recv().unwrap();
         assert_eq!((failure.chunk, failure.reason, failure.message.as_str()), (0, FailureReason::StreamLost, "reset"));
-        chunks.delivered_after_all(&work(0));
+        delivered_after_all(&chunks, &work(0));
         assert_eq!((delivered_count(&chunks), digests(&chunks)), (1, BTreeMap::from([(7, [7; 32])])));
         assert!(inboxes.recalls.try_recv().is_err(), "nothing is to be read again");
     }
@@ -246,7 +252,7 @@ mod tests {
     #[test]
     fn a_chunk_that_an_earlier_process_delivered_is_read_again_for_its_digests() {
         let (chunks, inboxes) = chunks();
-        chunks.delivered_after_all(&work(0));
+        delivered_after_all(&chunks, &work(0));
         assert_eq!(inboxes.recalls.try_recv().unwrap(), [0]);
         chunks.recalled(whole(3));
         assert_eq!(digests(&chunks), BTreeMap::from([(3, [3; 32])]));
@@ -270,7 +276,7 @@ mod tests {
         let (chunks, inboxes) = chunks();
         chunks.unacknowledged(work(0), Some(whole(7)), &lane(), "reset".to_owned());
         chunks.forget(std::iter::once(0), &[7]);
-        chunks.delivered_after_all(&work(0));
+        delivered_after_all(&chunks, &work(0));
         assert_eq!(inboxes.recalls.try_recv().unwrap(), [0], "it is read again");
         assert!(digests(&chunks).is_empty());
     }

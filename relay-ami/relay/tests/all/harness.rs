@@ -378,7 +378,7 @@ pub fn list(root: &Path) -> BTreeMap<Vec<u8>, (u32, i128, Vec<u8>)> {
             } else if metadata.is_file() {
                 std::fs::read(&path).unwrap()
             } else {
-                stack.push(path.clone());
+                stack.extend(metadata.is_dir().then(|| path.clone()));
                 Vec::new()
             };
             let mtime = i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec());

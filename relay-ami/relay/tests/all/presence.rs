@@ -1,11 +1,13 @@
 //! Success means that it is there: whoever interferes at the destination before the end, what is missing or replaced comes again.
 
-use std::os::unix::fs::{FileExt as _, PermissionsExt, symlink};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, PermissionsExt, symlink};
 use std::path::Path;
 
 use cpt_relay::documents::chunk::ChunkState;
 use cpt_relay::documents::membership;
 use cpt_relay::{receive, send};
+use rustix::fs::FileType;
+use serde_json::Value;
 
 use crate::harness::{Transfer, noise, path, wait_for};
 
@@ -32,13 +34,16 @@ fn delivered(transfer: &Transfer) -> usize {
 
 /// Interferes once all that comes early is in its place; how many bytes more were sent than there are.
 fn interfered(interfere: impl FnOnce(&Path)) -> u64 {
-    let mut transfer = Transfer::plan(CHUNK, Some(9), fill);
+    interfered_in(&mut Transfer::plan(CHUNK, Some(9), fill), interfere)
+}
+
+fn interfered_in(transfer: &mut Transfer, interfere: impl FnOnce(&Path)) -> u64 {
     let receiver = transfer.receive();
     transfer.members(vec![path("direct", &[], receiver.address)]);
     let sender = transfer.send(SLOW);
     let is_there = |name: &str| transfer.destination().join(name).symlink_metadata().is_ok();
     wait_for("what comes early", || ["early-00", "early-link", "large"].into_iter().all(is_there).then_some(()));
-    assert!((delivered(&transfer) as u64) < transfer.plan.chunks, "too late");
+    assert!((delivered(transfer) as u64) < transfer.plan.chunks, "too late");
     interfere(&transfer.destination());
     transfer.limit(None);
     let outcome = sender.join();
@@ -151,6 +156,45 @@ fn a_link_that_was_removed_or_points_elsewhere_comes_again() {
         std::fs::remove_file(root.join("early-link")).unwrap();
         symlink("/etc/passwd", root.join("early-link")).unwrap();
     });
+}
+
+#[test]
+fn a_link_or_a_pipe_that_was_exchanged_for_one_of_another_time_comes_again() {
+    interfered(|root| {
+        std::fs::remove_file(root.join("early-link")).unwrap();
+        symlink("early-00", root.join("early-link")).unwrap();
+    });
+    let pipe = |path: &Path| rustix::fs::mknodat(rustix::fs::CWD, path, FileType::Fifo, 0o640.into(), 0).unwrap();
+    let mut transfer = Transfer::plan_all(CHUNK, |root| {
+        fill(root);
+        pipe(&root.join("early-pipe"));
+    });
+    let modified = |root: &Path| root.join("early-pipe").symlink_metadata().unwrap().modified().unwrap();
+    interfered_in(&mut transfer, |root| {
+        wait_for("the pipe", || root.join("early-pipe").symlink_metadata().ok());
+        std::fs::remove_file(root.join("early-pipe")).unwrap();
+        pipe(&root.join("early-pipe"));
+    });
+    assert_eq!(modified(&transfer.source()), modified(&transfer.destination()));
+}
+
+#[test]
+fn a_further_name_comes_though_its_first_one_was_removed_or_replaced_before_it() {
+    let interferences: [fn(&Path); 2] =
+        [|first| std::fs::remove_file(first).unwrap(), |first| std::fs::write(first, noise(99, 6000)).unwrap()];
+    for interfere in interferences {
+        let mut transfer = Transfer::plan_all(CHUNK, |root| {
+            fill(root);
+            std::fs::hard_link(root.join("early-00"), root.join("name")).unwrap();
+        });
+        interfered_in(&mut transfer, |root| {
+            assert!(!root.join("name").exists(), "too late");
+            interfere(&root.join("early-00"));
+        });
+        let inode = |path: &str| transfer.destination().join(path).metadata().unwrap().ino();
+        assert_eq!(inode("early-00"), inode("name"));
+        assert_eq!(transfer.skipped(), Vec::<Value>::new());
+    }
 }
 
 #[test]

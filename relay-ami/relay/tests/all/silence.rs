@@ -52,11 +52,12 @@ fn of_kind(transfer: &Transfer, kind: &str) -> Vec<Value> {
     transfer.events().into_iter().filter(|event| event["type"] == kind).collect()
 }
 
-/// Runs which a machine that is busy for ten seconds may spoil: the relay is lost then, before what was sent in time is synced, say.
+/// Runs of which a disk that is busy for ten seconds may spoil one: the relay is lost before what was sent in time is synced, and what the
+/// relay had then is sent because of that.
 const TRIES: usize = 3;
 
-/// A transfer of which a relay freezes at the end; none where the relay was lost.
-fn end_with_a_frozen_relay() -> Option<send::Totals> {
+/// A transfer of which a relay freezes at the end: bytes that were sent again for another reason than that nobody waits for a lane.
+fn resent_by_the_loss_of_a_frozen_relay() -> u64 {
     let mut transfer = Transfer::plan(CHUNK, None, two_megabytes);
     let receiver = transfer.receive();
     let (frozen, _relay) = freezing_relay(&transfer, 200_000);
@@ -69,14 +70,13 @@ fn end_with_a_frozen_relay() -> Option<send::Totals> {
     assert_eq!(of_kind(&transfer, "Chunk Failed"), Vec::<Value>::new());
     assert!(transfer.chunks().iter().all(|chunk| chunk.attempt == 1));
     assert!(totals.hedged_bytes > 0, "something was under way on the frozen path, and went out by another one");
-    of_kind(&transfer, "Relay Lost").is_empty().then_some(totals)
+    (totals.sent_bytes - totals.bytes).saturating_sub(totals.hedged_bytes)
 }
 
 #[test]
 fn what_a_frozen_relay_has_at_the_end_is_sent_by_another_path_and_not_because_the_relay_is_lost() {
-    let totals = (0..TRIES).find_map(|_| end_with_a_frozen_relay()).expect("the relay was lost each time: somebody waits for that");
-    let resent = totals.sent_bytes - totals.bytes;
-    assert!(resent <= totals.hedged_bytes, "{resent} bytes were sent again, {} of them as hedges", totals.hedged_bytes);
+    let is_on_time = (0..TRIES).any(|_| resent_by_the_loss_of_a_frozen_relay() == 0);
+    assert!(is_on_time, "bytes were sent again each time because the relay was lost: somebody waits for that");
 }
 
 #[test]

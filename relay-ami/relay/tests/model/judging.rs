@@ -112,16 +112,13 @@ impl World {
         vec![format!("{what} does not succeed though nobody interferes: {}", reasons.join("; "))]
     }
 
-    /// Where nobody interferes nothing is left out but what must be. A further name comes before the last look: where somebody has taken away
-    /// what an earlier run brought to its first name, none is made of that.
+    /// Where nobody interferes nothing is left out but what must be.
     fn check_left_out(&self, what: &str) -> Wrong {
         let Some(plan) = self.current.map(|current| &self.plans[current]) else { return Wrong::new() };
         let must = plan.must_be_left_out(&self.home.place.capabilities());
-        let is_name = |path: &[u8]| plan.is_touched && plan.first_of(path).is_some();
-        let is_more = |path: &&Vec<u8>| !must.contains(&&***path) && !is_name(path);
         let more = self.skips();
-        let more = more.keys().filter(is_more).map(|path| format!("{what} has left out {:?}", OsStr::from_bytes(path)));
-        more.collect()
+        let more = more.keys().filter(|path| !must.contains(&&***path));
+        more.map(|path| format!("{what} has left out {:?}", OsStr::from_bytes(path))).collect()
     }
 
     /// Holes are kept where that is asked for: a sparse file uses no more blocks than it used.

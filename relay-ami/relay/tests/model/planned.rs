@@ -45,8 +45,6 @@ pub struct Planned {
     pub left_out: BTreeSet<Vec<u8>>,
     /// Somebody has changed something since it was made.
     pub is_disturbed: bool,
-    /// Somebody has changed something at the destination since.
-    pub is_touched: bool,
     root: PathBuf,
     numbers: HashMap<Vec<u8>, usize>,
 }
@@ -156,7 +154,7 @@ impl Planned {
         let listed: Vec<Listed> = entries.into_iter().map(|entry| Listed::new(entry, root, trees)).collect();
         let numbers = listed.iter().enumerate().map(|(number, listed)| (listed.path.clone(), number)).collect();
         let (wish, root, left_out) = (wish.clone(), root.to_path_buf(), BTreeSet::new());
-        Self { listed, wish, survey, left_out, is_disturbed: false, is_touched: false, root, numbers }
+        Self { listed, wish, survey, left_out, is_disturbed: false, root, numbers }
     }
 
     pub fn at(&self, path: &[u8]) -> Option<&Listed> {
@@ -178,7 +176,6 @@ impl Planned {
     /// Notes what is in the way of what, and what is taken for equal by size and time, whatever its content is.
     pub fn destination_changed(&mut self, tree: &Tree, can: &Capabilities, by_whom: bool) {
         self.is_disturbed |= by_whom;
-        self.is_touched |= by_whom;
         let by_content = self.is_by_content();
         for listed in &mut self.listed {
             listed.was_blocked |= is_in_the_way(tree, &listed.path, listed.kind());

@@ -79,8 +79,8 @@ impl Listed {
         if found.kind != Kind::Link && can.modes && kept(found.mode, self, can, preserve) != kept(self.entry.mode, self, can, preserve) {
             wrong.push(format!("has mode {:o} in place of {:o}", found.mode, self.entry.mode));
         }
-        // What was equal by its content keeps the time that it had, and so does a copy that somebody has put in a file's place.
-        let has_own_time = plan.is_by_content() && found.kind == Kind::File && (!self.is_planned || plan.is_touched);
+        // What was equal by its content keeps the time that it had.
+        let has_own_time = plan.is_by_content() && found.kind == Kind::File && !self.is_planned;
         let counts = if found.kind == Kind::Directory { with_directory_times } else { !has_own_time };
         if counts && same_time(can, found.mtime_ns, self.entry.mtime_ns) == Some(false) {
             wrong.push(format!("has time {} in place of {}", found.mtime_ns, self.entry.mtime_ns));
@@ -145,10 +145,7 @@ impl Listed {
             "destination-conflict" => {
                 self.was_blocked || self.first().is_some_and(|first| plan.at(&first).is_some_and(|first| first.was_blocked))
             }
-            // A name cannot be made of a file that somebody has taken away.
-            "destination-refused" => {
-                self.is_beyond(can, plan.chunk_bytes()) || self.first().is_some() && (is_first_out || plan.is_disturbed)
-            }
+            "destination-refused" => self.is_beyond(can, plan.chunk_bytes()) || is_first_out,
             _ => false,
         };
         (!may).then_some("and there is no such reason")

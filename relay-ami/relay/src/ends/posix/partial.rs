@@ -158,7 +158,7 @@ impl SmallFile for Small {
         }
         let identity = self.tree.place(&self.home, &self.name, path, &self.attributes)?;
         self.is_placed = true;
-        Ok(identity.filter(|_| self.kind == Kind::File))
+        Ok(identity)
     }
 }
 

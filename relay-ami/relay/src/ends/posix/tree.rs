@@ -26,6 +26,7 @@ use super::staging::Staging;
 use crate::documents::attributes::Attributes;
 use crate::documents::text::TransferId;
 use crate::ends::Identity;
+use crate::ends::problem::first_is_missing;
 use crate::thread::lock;
 
 /// Directories are private until their own mode is set, last of all.
@@ -117,7 +118,10 @@ impl Tree {
     pub fn place_link(&self, home: &Home, name: &str, first: &[u8], path: &[u8], mtime_ns: i64) -> io::Result<()> {
         Self::check(first)?;
         let (first_parent, first_name) = split(first)?;
-        let first_parent = self.directory_at(first_parent)?;
+        let first_parent = self.directory_at(first_parent).map_err(|error| {
+            let is_gone = [Errno::NOENT, Errno::NOTDIR, Errno::LOOP].iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()));
+            if is_gone { first_is_missing(first) } else { error }
+        })?;
         let first_name = OsStr::from_bytes(first_name);
         let look = |directory: &OwnedFd, name| fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW);
         let is_file = |stat: &fs::Stat| FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
@@ -126,10 +130,7 @@ impl Tree {
         let is_listed = |stat: &fs::Stat| can.time_step_ns.is_none() || can.same_time(modified_ns(stat), mtime_ns);
         let before = match look(&first_parent, first_name) {
             Ok(stat) if is_file(&stat) && is_listed(&stat) => stat,
-            Ok(_) | Err(Errno::NOENT) => {
-                let why = format!("its first name {:?} was left out", OsStr::from_bytes(first));
-                return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
-            }
+            Ok(_) | Err(Errno::NOENT) => return Err(first_is_missing(first)),
             Err(error) => return Err(error.into()),
         };
         let (parent, base) = split(path)?;

@@ -8,7 +8,7 @@ use cpt_relay::documents::attributes::{Attributes, Node};
 use cpt_relay::documents::entry::Kind;
 use cpt_relay::documents::event::SkipReason;
 use cpt_relay::documents::text::{PlanId, TransferId};
-use cpt_relay::ends::problem::{Reach, reach};
+use cpt_relay::ends::problem::{Reach, is_first_missing, reach};
 use cpt_relay::ends::{LargeFile, Left, OpenDestination, Placed};
 use cpt_relay::wire::frame::SegmentHeader;
 
@@ -137,8 +137,9 @@ fn what_is_placed_has_what_it_was_sent_with_as_far_as_this_kind_keeps_it(site: &
         let link = SegmentHeader { kind: Kind::Symlink, target: b"to/where".to_vec(), ..header(2, "link", 0) };
         let mut link = to.small(&link).unwrap();
         link.finish().unwrap();
-        assert_eq!(link.place(b"link").unwrap(), None, "only files are told apart");
+        let identity = link.place(b"link").unwrap();
         let seen = to.view().see(b"link").unwrap();
+        assert_eq!(Some(seen.identity), identity, "whoever exchanges it is noticed");
         assert_eq!((seen.kind, seen.target.as_deref()), (Some(Kind::Symlink), Some(&b"to/where"[..])));
         assert!(can.time_step_ns.is_none() || can.same_time(seen.mtime_ns, TIME));
     }
@@ -185,17 +186,21 @@ fn a_further_name_a_hole_and_a_special_file_are_kept_where_this_kind_can(site: &
         let first = to.view().see(b"d/small").unwrap();
         assert_eq!(Some(first.identity), placed, "nor is it one for the next receiver");
         let lost = SegmentHeader { target: b"d/nothing".to_vec(), ..link.clone() };
-        let error = to.small(&lost).unwrap().place(b"e/lost").unwrap_err();
-        assert!(reach(&error) == Reach::Entry(SkipReason::DestinationRefused) && error.to_string().contains("d/nothing"), "{error}");
+        let nowhere = SegmentHeader { target: b"nowhere/nothing".to_vec(), ..link.clone() };
         let older = SegmentHeader { mtime_ns: TIME + 1, ..link };
-        assert!(to.small(&older).unwrap().place(b"e/lost").is_err(), "an older file in the place of the first name is not linked to");
+        for (header, first) in [(lost, "d/nothing"), (nowhere, "nowhere/nothing"), (older, "d/small")] {
+            let error = to.small(&header).unwrap().place(b"e/lost").unwrap_err();
+            assert!(is_first_missing(&error) && error.to_string().contains(first), "{error}");
+            assert_eq!(reach(&error), Reach::Entry(SkipReason::DestinationRefused));
+        }
     }
     if can.special_files {
         let attributes = Attributes { node: Some(Node::Fifo), ..Attributes::default() };
         let mut pipe = to.small(&SegmentHeader { kind: Kind::Special, attributes: attributes.encode(), ..header(3, "pipe", 0) }).unwrap();
         pipe.finish().unwrap();
-        assert_eq!(pipe.place(b"pipe").unwrap(), None);
+        let identity = pipe.place(b"pipe").unwrap();
         let seen = to.view().see(b"pipe").unwrap();
+        assert_eq!(Some(seen.identity), identity, "whoever exchanges it is noticed");
         assert_eq!((seen.kind, seen.mode, seen.mtime_ns), (Some(Kind::Special), 0o640, Some(TIME)));
         assert_eq!(to.view().attributes(b"pipe", &attributes).unwrap(), attributes);
     }

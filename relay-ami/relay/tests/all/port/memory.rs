@@ -236,9 +236,7 @@ impl SmallFile for Small {
             let is_listed = |first: &Node| can.time_step_ns.is_none() || can.same_time(Some(first.mtime_ns), node.mtime_ns);
             return to.state().link(&node.bytes, path, is_listed).map(|()| None);
         }
-        let is_file = self.node.kind == Kind::File;
-        let identity = self.to.state().put(path, self.node)?;
-        Ok(is_file.then_some(identity))
+        self.to.state().put(path, self.node).map(Some)
     }
 }
 

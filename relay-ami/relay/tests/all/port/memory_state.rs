@@ -7,6 +7,7 @@ use cpt_relay::digest::Digest;
 use cpt_relay::documents::attributes::Attributes;
 use cpt_relay::documents::entry::Kind;
 use cpt_relay::documents::text::PlanId;
+use cpt_relay::ends::problem::first_is_missing;
 use cpt_relay::ends::{Identity, Placed};
 use rustix::io::Errno;
 
@@ -82,8 +83,7 @@ impl State {
     /// Gives the file at `first` another name.
     pub fn link(&mut self, first: &[u8], path: &[u8], is_listed: impl Fn(&Node) -> bool) -> io::Result<()> {
         let Some(node) = self.nodes.get(first).filter(|node| node.kind == Kind::File && is_listed(node)).cloned() else {
-            let why = format!("its first name {:?} was left out", String::from_utf8_lossy(first));
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+            return Err(first_is_missing(first));
         };
         self.make_above(path)?;
         if self.nodes.get(path).is_some_and(|found| found.kind == Kind::Directory) {
