@@ -45,6 +45,8 @@ def report_view(report: dict[str, Any]) -> RenderableType:
         lines += [line(sentence) for sentence in _dry_run(report)]
     elif report["bytes"]:
         lines += [line(sentence) for sentence in _summary(report)]
+    elif report["files"]:
+        lines.append(line(_moved(report)))
     lines += [line(sentence, style="yellow") for sentence in _limits(report.get("course"))]
     if (same := report.get("same")) and not report.get("dryRun"):
         lines.append(
@@ -141,13 +143,19 @@ def _skipped(skipped: dict[str, Any] | None) -> list[str]:
     ]
 
 
-def _summary(report: dict[str, Any]) -> list[str]:
-    seconds, cost = report["seconds"], report["cost"]
-    return [
+def _moved(report: dict[str, Any]) -> str:
+    """What was moved; a tree of links and empty files has no bytes."""
+    return (
         f"{size(report['bytes'])} in {many(report['files'], 'entry', 'entries')} "
         f"and {many(report['chunks'], 'chunk')}, "
         f"{report['retries']} retried; verified: {'yes' if report['verified'] else 'no'}"
-        + (" (read back)" if report.get("verification") == "readback" else ""),
+    ) + (" (read back)" if report.get("verification") == "readback" else "")
+
+
+def _summary(report: dict[str, Any]) -> list[str]:
+    seconds, cost = report["seconds"], report["cost"]
+    return [
+        _moved(report),
         f"{duration(seconds['transfer'])} of data at {report['rateMBps']:,.1f} MB/s "
         f"on the direct path and {many(report['pairs'], 'relay pair')}",
         f"estimated {duration(seconds['estimate'])}{_became(report.get('estimate') or {})}{_alone(report)}",

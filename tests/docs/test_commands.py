@@ -12,7 +12,7 @@ from tests.docs.parsers import problem
 from tests.e2e.account import Account
 from tests.e2e.conftest import make_account  # noqa: F401  a fixture
 
-LANGUAGES = {"sh", "text", "json", "json console", "toml", "mermaid"}
+LANGUAGES = {"sh", "console", "text", "json", "json console", "toml", "mermaid"}
 # Commands in blocks that are not run here: read by their parser, and why.
 NOT_RUN = {
     r"make demo": "a local cloud of its own, 600 MB, and the demo's own test is CI's first user",

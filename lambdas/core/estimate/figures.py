@@ -103,7 +103,7 @@ class Figure(Document):
     @property
     def told(self) -> str:
         """Who says so, and of what: `published: t3.small: baseline 0.128 Gbps`."""
-        beyond = f"; {self.burst.rate.told}" if self.burst else ""
+        beyond = f"; {self.burst.rate.told}" if self.burst and self.burst.rate.note != self.note else ""
         return f"{self.origin}: {self.note}{beyond}"
 
     def scaled(self, factor: float, note: str) -> "Figure":

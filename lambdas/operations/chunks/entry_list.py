@@ -34,8 +34,9 @@ def write(
     """Write `part-NNNNN.ndjson`: what was planned, what was equal, what was not selected, and how many they are."""
     deadline = world.clock.monotonic() + LIST_SECONDS
     planned = plan.listing.planned_folder if plan.listing else "listing/"
+    listed = _lines(world, world.shared_key(transfer, planned))
     skipped = _lines(world, world.shared_key(transfer, f"digests/{plan.plan_id}/skipped/"))
-    found = entry_list.sent(_lines(world, world.shared_key(transfer, planned)), digests, skipped)
+    found = entry_list.sent(listed, digests, skipped) if plan.chunks else entry_list.directories(listed)
     if plan.listing and plan.listing.equal_folder:
         listing = _lines(world, world.shared_key(transfer, "listing/"))
         equal = _lines(world, world.shared_key(transfer, plan.listing.equal_folder))

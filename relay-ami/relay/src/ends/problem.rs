@@ -57,6 +57,20 @@ pub fn reach(error: &io::Error) -> Reach {
     }
 }
 
+/// Returns the error in words, of what is in an entry's way by what it is.
+pub fn in_words(error: &io::Error) -> String {
+    let is = |errno: Errno| error.raw_os_error() == Some(errno.raw_os_error());
+    let in_the_way = [
+        (Errno::ISDIR, "a directory is in its place"),
+        (Errno::NOTDIR, "something that is no directory is in its place or above it"),
+        (Errno::LOOP, "a symbolic link is in its place or above it"),
+        (Errno::NOTEMPTY, "a directory that is not empty is in its place"),
+        (Errno::BUSY, "a file system is mounted in its place"),
+    ];
+    let found = in_the_way.into_iter().find(|(errno, _)| is(*errno));
+    found.map_or_else(|| error.to_string(), |(_, words)| words.to_owned())
+}
+
 /// Why another name of a file cannot be made: it never came to its first name, or somebody has removed or replaced it there.
 #[derive(Debug, thiserror::Error)]
 #[error("its first name {0:?} was left out")]

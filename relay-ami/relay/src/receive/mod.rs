@@ -39,6 +39,7 @@ use crate::documents::command::Verify;
 use crate::documents::event::{Progress, SkipReason};
 use crate::documents::plan::TransferPlan;
 use crate::documents::text::TransferId;
+use crate::ends::problem::in_words;
 use crate::ends::{Capabilities, Destination, OpenDestination};
 use crate::progress::{Counters, Reporter};
 use crate::rate::RateRules;
@@ -156,7 +157,7 @@ impl Shared {
         self.files.skip(&*self.destination, entry)?;
         drop(call);
         // Where it is not heard the files of the two ends differ in the end, and it is said again.
-        let _ = replies.send(&Frame::Refused { chunk, attempt, entry, reason, message: why.to_string() });
+        let _ = replies.send(&Frame::Refused { chunk, attempt, entry, reason, message: in_words(why) });
         Ok(())
     }
 

@@ -109,6 +109,9 @@ fn problems_of_every_kind_in_one_bundle_are_named_and_everything_else_arrives() 
         ("replaced", "source-changed"),
     ];
     assert_eq!(named(&transfer), expected.map(|(path, reason)| (path.to_owned(), reason.to_owned())));
+    let words = |path: &str| transfer.skipped().iter().find(|one| one["path"] == path).unwrap()["message"].as_str().unwrap().to_owned();
+    assert_eq!(words("in-the-way"), "a directory is in its place");
+    assert_eq!(words("directory/below"), "something that is no directory is in its place or above it");
     assert_eq!((totals.skipped, totals.files), (7, 21));
     assert!((0..20).all(|number| same(&transfer, &format!("good-{number}"))) && same(&transfer, "zero"));
     assert_eq!(fs::read(transfer.destination().join("directory")).unwrap(), b"a file", "what was there stays");

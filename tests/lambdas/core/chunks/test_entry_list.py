@@ -58,6 +58,11 @@ def test_directories_have_a_proof_and_no_files_digest() -> None:
     assert (found["proof"], "digest" in found) == ("digest", False)
 
 
+def test_directories_of_a_plan_without_chunks_are_as_they_should_be() -> None:
+    found = read(entry_list.directories(listed("set", "set/deep", kind="directory")))
+    assert {(one["outcome"], one["proof"]) for one in found} == {("equal", "size-time")}
+
+
 def test_what_was_equal_is_named_by_the_whole_listing_with_its_proof() -> None:
     equal = lines({"entry": 1, "inode": 1, "changedNs": 2}, {"entry": 2, "inode": 1, "changedNs": 2, "digest": A})
     found = read(entry_list.equal(listed("a", "b", "c", "d"), equal))

@@ -33,6 +33,14 @@ def test_equal_digests_in_any_order_verify() -> None:
     assert verify_transfer(event, cloud.world) == {"verified": True, "files": 3}
 
 
+def test_where_nothing_differs_no_directory_is_listed_as_refused() -> None:
+    cloud, event = prepared({}, {}, [])
+    cloud.objects.put(f"{ENDS}listing/part-00000.ndjson", b'{"path":"set","kind":"directory","size":0}\n')
+    verify_transfer(VerifyInput(transfer=event.transfer, plan=plan(chunks=0, files=0)), cloud.world)
+    first, _ = map(json.loads, cloud.objects.objects["transfers/first/entries/1/part-00000.ndjson"].splitlines())
+    assert (first["path"], first["outcome"]) == ("set", "equal")
+
+
 def test_late_checkpoint_is_waited_for() -> None:
     cloud, event = prepared(GOOD, GOOD, ["DELIVERED", "PENDING"])
     cloud.clock.at(3, lambda: cloud.chunks.put_all([chunk(1, state="DELIVERED", files=0)]))
