@@ -133,6 +133,15 @@ def test_a_deployment_over_a_running_transfer_of_another_format_ends_it_by_name(
     assert (anew.status, anew.cause) == ("SUCCEEDED", None)
     assert tree(tmp_path / "out" / "set") == tree(source)
 
+    # The release before over this one, as the page says: what this one has written is refused by name, data moves.
+    cdk("deploy", "--all", "--require-approval", "never", "--app", str(before))
+    refused = account.run({**request, "name": "deployed-anew", "resume": True}, "deployed-back")
+    assert (refused.status, refused.error) == ("FAILED", "InvalidRequest")
+    assert f"format {FORMAT_VERSION}" in str(refused.cause)
+    back = account.run(account.request(source, tmp_path / "back", relays={"pairs": 1}), "back")
+    assert (back.status, back.cause) == ("SUCCEEDED", None)
+    assert tree(tmp_path / "back" / "set") == tree(source)
+
 
 @only_full  # what holds, and that nothing is left once it is undone, is test_leaving's too
 def test_destroy_fails_by_name_after_the_documented_set_up_and_succeeds_once_it_is_undone(
