@@ -18,10 +18,12 @@ from lambdas.core.fleet.launch_decision import LaunchDecision, decide_launch
 
 
 @pytest.fixture
-def ec2() -> Iterator[Any]:
+def ec2(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    # To make a thousand of Amazon's images takes more than a second, for each test.
+    monkeypatch.setenv("MOTO_EC2_LOAD_DEFAULT_AMIS", "false")
     with mock_aws():
         client = boto3.client("ec2", region_name="us-west-2")
-        image = client.describe_images()["Images"][0]["ImageId"]
+        image = client.register_image(Name="relay")["ImageId"]
         client.create_launch_template(LaunchTemplateName="cpt-relay", LaunchTemplateData={"ImageId": image})
         yield client
 
