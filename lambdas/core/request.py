@@ -116,7 +116,7 @@ class TransferRequest(Document):
     compare: Literal["size-time", "digest"] = "size-time"
     overwrite: Overwrite = "always"
     resend_all: bool = False
-    links: Literal["keep", "skip"] = "keep"
+    links: Literal["keep", "skip", "follow"] = "keep"
     dry_run: bool = False
     delete: bool = False
     max_delete: Count = MOST_DELETED

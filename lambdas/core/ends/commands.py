@@ -96,7 +96,8 @@ def _replacing(transfer: AcceptedTransfer) -> Command:
 def _selection(transfer: AcceptedTransfer) -> Command:
     """What of the source paths is moved; empty where everything is."""
     select = transfer.request.select.command(transfer.execution_started_at)
-    return select | ({"skipLinks": True} if transfer.request.links == "skip" else {})
+    links = transfer.request.links
+    return select | ({} if links == "keep" else {"links": links})
 
 
 def scan_source(transfer: AcceptedTransfer, control: Control, announce: str | None = None) -> Command:

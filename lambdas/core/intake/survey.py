@@ -39,7 +39,8 @@ def empty_source(transfer: AcceptedTransfer, source: SourceSurvey) -> str | None
     where = f"'{first}'{more} on {transfer.source.instance_id}"
     if source.unselected:
         counts = ", ".join(f"{count} {reason}" for reason, count in sorted(source.unselected.items()))
-        return f"no file of $.source.paths {where} is selected: {counts}; look at $.select"
+        keys = "$.select" if request.links == "keep" else "$.select and $.links"
+        return f"no file of $.source.paths {where} is selected: {counts}; look at {keys}"
     if request.select.paths_from:
         return f"$.select.pathsFrom: '{request.select.paths_from}' names no file of {where}; look at the list"
     return f"$.source.paths: {where} holds no file; look whether its disk is mounted"

@@ -8,7 +8,7 @@ use std::path::Path;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::documents::entry::Kind;
-use crate::documents::selection::{Reason, Selection};
+use crate::documents::selection::{Links, Reason, Selection};
 
 /// The rules of `exclude` and `include`, compiled, with the limits beside them.
 #[derive(Debug)]
@@ -37,6 +37,15 @@ impl Selector {
         self.include.as_ref().is_none_or(|rules| rules.matched_path_or_any_parents(as_path(path), is_directory).is_ignore())
     }
 
+    /// Why something is left out of which nobody knows whether it is a directory: what a rule says of either is what its owner meant.
+    #[must_use]
+    pub fn leaves_out_unseen(&self, path: &[u8]) -> Option<Reason> {
+        if self.excludes(path, false) || self.excludes(path, true) {
+            return Some(Reason::Excluded);
+        }
+        (!self.includes(path, false) && !self.includes(path, true)).then_some(Reason::NotIncluded)
+    }
+
     /// Why this is left out; none where it is moved. None of the directories above is excluded. A directory is only ever excluded:
     /// what it holds may be included.
     #[must_use]
@@ -48,7 +57,7 @@ impl Selector {
         if is_directory {
             return None;
         }
-        if self.limits.skip_links && kind == Some(Kind::Symlink) {
+        if self.limits.links == Links::Skip && kind == Some(Kind::Symlink) {
             return Some(Reason::Link);
         }
         if !self.includes(path, false) {

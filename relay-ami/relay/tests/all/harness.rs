@@ -46,6 +46,7 @@ pub struct Transfer {
     pub router_key: [u8; 32],
     pub verify: Verify,
     pub preserve: Preserve,
+    pub selection: cpt_relay::documents::selection::Selection,
     pub compress: Compress,
     pub keepalive: Duration,
     /// With a destination that takes nothing; short, since what a test makes full it also empties.
@@ -133,6 +134,7 @@ impl Transfer {
             router: Some(router),
             verify: Verify::Digest,
             preserve: Preserve::default(),
+            selection: Default::default(),
             compress: Compress::Never,
             keepalive: Duration::from_secs(60),
             patience: Patience { probe_interval: Duration::from_millis(50), limit: Duration::from_secs(60) },
@@ -153,7 +155,7 @@ impl Transfer {
 
     fn listed_again(&self) -> (PosixSource, Survey) {
         self.control.clear().unwrap();
-        let from = PosixSource::new(vec![self.source().join("")]).preserving(self.preserve);
+        let from = PosixSource::new(vec![self.source().join("")]).preserving(self.preserve).selecting(self.selection.clone());
         let survey = scan::source(&from, &*self.control, "", scan::Options::default()).unwrap();
         (from, survey)
     }

@@ -17,6 +17,7 @@ mod harness;
 mod hooked;
 mod keepalives;
 mod lesser_file_systems;
+mod links;
 mod listing;
 mod living_sources;
 mod look;

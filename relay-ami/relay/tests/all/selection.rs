@@ -128,7 +128,7 @@ fn links_are_left_out_and_named_where_they_are_not_wanted() {
     for (target, name) in [("a.c", "file"), ("keep", "directory"), ("absent", "keep/nowhere")] {
         std::os::unix::fs::symlink(target, source.join(name)).unwrap();
     }
-    let (survey, paths, left_out) = listed(folder.path(), json!({"skipLinks": true}));
+    let (survey, paths, left_out) = listed(folder.path(), json!({"links": "skip"}));
     assert_eq!(left_out, pairs(&[("directory", "link"), ("file", "link"), ("keep/nowhere", "link")]));
     assert_eq!((&survey["symlinks"], &survey["unselected"], paths.len()), (&0.into(), &json!({"link": 3}), 12));
     assert_eq!(listed(folder.path(), json!({})).0["symlinks"], 3);

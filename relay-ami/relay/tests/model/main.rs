@@ -8,6 +8,7 @@
 mod budget;
 mod copies;
 mod ends;
+mod followed;
 mod interfere;
 mod itself;
 mod judging;

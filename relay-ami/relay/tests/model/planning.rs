@@ -13,12 +13,13 @@ use cpt_relay::documents::attributes::Preserve;
 use cpt_relay::documents::command::{Compare, Overwrite};
 use cpt_relay::documents::entry;
 use cpt_relay::documents::percent;
-use cpt_relay::documents::selection::Unselected;
+use cpt_relay::documents::selection::{Links, Selection, Unselected};
 use cpt_relay::documents::survey::{Survey, UNSELECTED_FOLDER, part_key};
 use cpt_relay::documents::text::TransferId;
 use cpt_relay::ends::posix::PosixSource;
 use cpt_relay::scan;
 
+use crate::followed::followed;
 use crate::interfere::Op;
 use crate::planned::{Planned, lines};
 use crate::seen::{Kind, Tree, list, seen};
@@ -35,12 +36,14 @@ const EQUAL: &str = "equal/1/";
 /// A source's tree as it lands.
 fn landing(tree: &Tree, root: &Path, wish: &Wish) -> Tree {
     let mut landing = Tree::new();
+    let followed = if wish.follows { followed(tree, root) } else { tree.clone() };
+    let tree = &followed;
     if wish.by_name {
         let name = root.file_name().unwrap_or_default().as_bytes().to_vec();
         landing.extend(tree.iter().map(|(path, found)| ([&*name, b"/", path].concat(), found.clone())));
         landing.extend(seen(root).map(|found| (name, found)));
     } else {
-        landing.clone_from(tree);
+        landing = followed;
     }
     if wish.with_liar {
         landing.extend(seen(Path::new(LIAR)).map(|found| (LIAR_NAME.as_bytes().to_vec(), found)));
@@ -67,7 +70,9 @@ impl World {
         let names: Vec<String> = paths.iter().map(|path| percent::encode(path.as_os_str().as_bytes())).collect();
         control.write_object("sources.json", serde_json::to_vec(&names).unwrap()).unwrap();
         let rules = wish.rules.clone().unwrap_or_default();
-        let source = PosixSource::new(paths.clone()).preserving(self.home.preserve).selecting(rules.request());
+        let links = if wish.follows { Links::Follow } else { Links::Keep };
+        let selection = Selection { links, ..rules.request() };
+        let source = PosixSource::new(paths.clone()).preserving(self.home.preserve).selecting(selection);
         let mut trees = vec![list(&root)];
         let before = landing(&trees[0], &root, wish);
         let survey = match wish.meanwhile {
@@ -90,7 +95,10 @@ impl World {
             }
         };
         change(When::Listed, &mut trees);
-        let selected = rules.select(&before, self.home.preserve.special_files);
+        let selected = rules.select(&before, self.home.preserve.special_files, !wish.follows);
+        if wish.follows && before.values().any(|found| found.kind == Kind::Link) {
+            self.tally.count("plans: that leave links out which lead nowhere");
+        }
         let mut planned = Planned::read(&self.home.control(), survey.clone(), wish, &root, &trees);
         let mut wrong = Wrong::new();
         let lives_while_listed = matches!(wish.meanwhile, Some((When::Listing(_), _)));

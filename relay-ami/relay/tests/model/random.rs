@@ -8,6 +8,11 @@ impl Random {
         Self(seed)
     }
 
+    /// Numbers of their own: what is drawn of them leaves all others as they are.
+    pub const fn aside(&self) -> Self {
+        Self(!self.0)
+    }
+
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut value = self.0;

@@ -142,11 +142,12 @@ impl Rules {
     }
 
     /// What of a tree is moved. A directory that no rule includes is only if something in it is.
-    pub fn select(&self, tree: &Tree, with_pipes: bool) -> Selected {
+    pub fn select(&self, tree: &Tree, with_pipes: bool, with_links: bool) -> Selected {
         let mut selected = Selected::default();
         let is_pruned = |path: &[u8]| above(path).any(|above| self.excludes(above, true));
         for (path, found) in tree.iter().filter(|(path, _)| !is_pruned(path)) {
-            if self.leave_out(path, found) || found.kind == Kind::Pipe && !with_pipes {
+            let is_kind = (found.kind != Kind::Pipe || with_pipes) && (found.kind != Kind::Link || with_links);
+            if self.leave_out(path, found) || !is_kind {
                 selected.left_out.insert(path.clone());
             } else if found.kind != Kind::Directory || self.includes(path, true) {
                 selected.listed.extend(above(path).map(<[u8]>::to_vec));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// What every run is to see, whoever runs it and wherever.
-const KINDS: [&str; 58] = [
+const KINDS: [&str; 60] = [
     "both ends killed",
     "changes at the destination between runs",
     "changes at the destination while data moves",
@@ -52,6 +52,8 @@ const KINDS: [&str; 58] = [
     "plans: by digest",
     "plans: by size and time",
     "plans: of everything",
+    "plans: that follow links",
+    "plans: that leave links out which lead nowhere",
     "plans: that replace nothing",
     "plans: that replace what is older",
     "plans: with a file that is no size",

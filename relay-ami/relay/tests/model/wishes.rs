@@ -31,6 +31,8 @@ pub struct Wish {
     pub meanwhile: Option<(When, Op)>,
     /// Beside the source comes a file of the kernel's, which says that it is empty and is not.
     pub with_liar: bool,
+    /// What links lead to arrives in their place.
+    pub follows: bool,
 }
 
 impl Wish {
@@ -44,6 +46,7 @@ impl Wish {
         rules: None,
         meanwhile: None,
         with_liar: false,
+        follows: false,
     };
 
     pub fn draw(random: &mut Random, source: usize) -> Self {
@@ -61,6 +64,7 @@ impl Wish {
             with_liar: random.one_in(8),
             // The last draw: a seed draws all else as it did before.
             overwrite: random.pick(&[Overwrite::Always, Overwrite::Always, Overwrite::IfNewer, Overwrite::Never]),
+            follows: random.aside().one_in(3),
         }
     }
 
@@ -77,6 +81,9 @@ impl Wish {
         }
         if self.rules.is_some() {
             tally.count("plans: with rules");
+        }
+        if self.follows {
+            tally.count("plans: that follow links");
         }
         if self.with_liar {
             tally.count("plans: with a file that is no size");

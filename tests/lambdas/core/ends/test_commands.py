@@ -136,10 +136,11 @@ def test_everything_is_sent_where_the_request_says_so() -> None:
     assert commands.scan_comparison(transfer(resendAll=True), CONTROL, 3)["resendAll"] is True
 
 
-def test_links_are_left_out_at_both_ends() -> None:
-    asked = transfer(links="skip", select={"exclude": ["*.o"]})
+@pytest.mark.parametrize("links", ["skip", "follow"])
+def test_both_ends_know_what_becomes_of_links(links: str) -> None:
+    asked = transfer(links=links, select={"exclude": ["*.o"]})
     for command in (commands.scan_source(asked, CONTROL), commands.scan_extras(asked, CONTROL, survey(3).source)):
-        assert command["select"] == {"exclude": ["*.o"], "skipLinks": True}
+        assert command["select"] == {"exclude": ["*.o"], "links": links}
     assert "select" not in commands.scan_source(transfer(links="keep"), CONTROL)
 
 

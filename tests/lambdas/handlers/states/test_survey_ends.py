@@ -70,6 +70,8 @@ def test_a_selection_that_leaves_no_file_is_said_with_its_reasons() -> None:
     assert surveyed_empty({"unselected": {"too-small": 3, "excluded": 12}}) == (
         f"no file of $.source.paths '/data/set' on {SOURCE_ID} is selected: 12 excluded, 3 too-small; look at $.select"
     )
+    told = surveyed_empty({"unselected": {"link-outside": 2}}, links="follow")
+    assert str(told).endswith("is selected: 2 link-outside; look at $.select and $.links")
     told = surveyed_empty({}, select={"pathsFrom": "/data/list"})
     assert str(told).startswith("$.select.pathsFrom: '/data/list' names no file of '/data/set'")
 

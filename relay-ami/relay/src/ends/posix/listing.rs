@@ -11,16 +11,17 @@ use rustix::fs::{Access, AtFlags, FileType, Stat, accessat, readlinkat};
 use rustix::io::Errno;
 
 use super::first_names::FirstNames;
+use super::following::{Following, Way};
 use super::identity::modified_ns;
 use super::keeping;
 use super::path_list::PathList;
-use super::roots::{Root, Step, Walk};
+use super::roots::{Astray, Root, Step};
 use super::tree::PARTIAL;
 use crate::control::ControlError;
 use crate::documents::attributes::Preserve;
 use crate::documents::entry::{Kind, ListingEntry};
 use crate::documents::percent;
-use crate::documents::selection::{Reason, Selection};
+use crate::documents::selection::{Links, Reason, Selection};
 use crate::ends::{Each, Listed};
 use crate::select::Selector;
 use crate::user::Accounts;
@@ -37,13 +38,15 @@ pub struct Wish<'a> {
     pub preserve: &'a Preserve,
     /// Files that cannot be read are no problems of the listing.
     pub list_unreadable: bool,
+    /// Entries beneath directories that links lead to, where those are followed.
+    pub most_followed: u64,
     /// For first names of files that have no room in memory.
     pub overflow: Option<&'a File>,
 }
 
 /// Lists what of `paths` is selected, with what of it is to be kept.
 pub fn list(paths: &[PathBuf], selector: &Selector, wish: &Wish<'_>, each: Each<'_>) -> Result<(), ControlError> {
-    let Wish { selection, preserve, list_unreadable, overflow } = *wish;
+    let Wish { selection, preserve, list_unreadable, most_followed, overflow } = *wish;
     // All of their names before the first line: nothing may be announced of a listing that is refused.
     let mut brought = Vec::new();
     for path in paths {
@@ -67,25 +70,30 @@ pub fn list(paths: &[PathBuf], selector: &Selector, wish: &Wish<'_>, each: Each<
         preserve,
         list_unreadable,
         accounts: keeping::accounts(preserve),
+        links: selection.links,
         first: FirstNames::new(overflow.and_then(|file| file.try_clone().ok())),
     };
     let devices = brought.iter().map(|(root, _)| if selection.one_file_system { root.device().ok() } else { None });
-    let tops = brought.iter().zip(devices).flat_map(|((root, names), device)| names.iter().map(move |name| (root, device, name)));
+    let numbered = brought.iter().zip(devices).enumerate();
+    let tops = numbered.flat_map(|(number, ((root, names), device))| names.iter().map(move |name| (number, root, device, name)));
     let mut tops: Vec<_> = tops.collect();
     // In one order, whatever that of the paths is: so a listing can be read in step with another tree, a line at a time.
     tops.sort_by_key(|(.., name)| *name);
-    for (root, device, name) in tops {
+    let follows = selection.links == Links::Follow;
+    let mut following = Following::new(brought.iter().map(|(root, _)| root).collect(), follows.then_some(most_followed));
+    for (number, root, device, name) in tops {
         let mut selected = Selected { root, selector, listed: listed.as_ref(), device, waiting: Vec::new() };
-        let mut walk = Walk::new(root, name.clone());
-        while let Some(step) = walk.step() {
+        let mut way = Way::new(&mut following, number, root, name.clone());
+        while let Some(step) = way.step() {
             match step {
-                Step::Entry(stat) => selected.take(&mut walk, &stat, &mut keeping, each)?,
-                Step::Problem(error) => each(selected.without_a_look(&walk, &error, list_unreadable))?,
-                Step::Broken(error) => each(problem(&walk.source(), error))?,
+                Step::Entry(stat) if way.follows() && is_link(&stat) => selected.follow(&mut way, list_unreadable, each)?,
+                Step::Entry(stat) => selected.take(&mut way, &stat, &mut keeping, each)?,
+                Step::Problem(error) => each(selected.without_a_look(&way, &error, list_unreadable))?,
+                Step::Broken(error) => each(problem(&way.source(), error))?,
             }
         }
     }
-    let missing = listed.iter().flat_map(|list| list.missing(brought.iter().map(|(root, _)| root)));
+    let missing = listed.iter().flat_map(|list| list.missing(following.roots(), follows));
     missing.into_iter().try_for_each(|path| each(problem(&path, "is named in $.select.pathsFrom; no such file or directory")))
 }
 
@@ -102,8 +110,8 @@ struct Selected<'a> {
 
 impl Selected<'_> {
     /// What is given of an entry that cannot be looked at.
-    fn without_a_look(&self, walk: &Walk<&Root>, error: &std::io::Error, list_unreadable: bool) -> Listed {
-        let path = walk.relative();
+    fn without_a_look(&self, walk: &Way<'_, '_>, error: &std::io::Error, list_unreadable: bool) -> Listed {
+        let path = &*walk.path();
         // Whether it is a directory is not known: what a rule says of either is what its owner meant.
         if self.selector.excludes(path, false) || self.selector.excludes(path, true) {
             return Listed::LeftOut(path.to_vec(), Reason::Excluded);
@@ -118,9 +126,38 @@ impl Selected<'_> {
         problem(&walk.source(), error)
     }
 
-    fn take(&mut self, walk: &mut Walk<&Root>, stat: &Stat, keeping: &mut Keeping<'_>, each: Each<'_>) -> Result<(), ControlError> {
-        let path = walk.relative().to_vec();
-        if path.rsplit(|byte| *byte == b'/').next().is_some_and(|name| name.starts_with(PARTIAL)) {
+    /// Goes where a link leads, or says why not. What of it is listed is decided once it is known what it leads to.
+    fn follow(&self, walk: &mut Way<'_, '_>, list_unreadable: bool, each: Each<'_>) -> Result<(), ControlError> {
+        let path = walk.path().into_owned();
+        if is_partial(&path) {
+            return each(Listed::LeftOut(path, Reason::Leftover));
+        }
+        if self.listed.is_some_and(|list| !list.has(&path) && !list.leads_to(&path)) {
+            return Ok(());
+        }
+        let astray = match walk.follow() {
+            Ok(()) => return Ok(()),
+            Err(astray) => astray,
+        };
+        if let Some(reason) = self.selector.leaves_out_unseen(&path) {
+            return each(Listed::LeftOut(path, reason));
+        }
+        let (reason, why) = match astray {
+            Astray::Unreadable(error) => return each(self.without_a_look(walk, &error, list_unreadable)),
+            Astray::Outside => (Reason::LinkOutside, "to nothing that lies beneath $.source.paths: name there what it leads to"),
+            Astray::Dangling => (Reason::LinkDangling, "to nothing: make what it should lead to"),
+            Astray::Loop => (Reason::LinkLoop, "to a directory that it lies in, or to itself: name there what is meant"),
+        };
+        each(if self.root.is(&path) {
+            problem(&walk.source(), format!("is a symbolic link, and $.links is \"follow\"; it leads {why}"))
+        } else {
+            Listed::LeftOut(path, reason)
+        })
+    }
+
+    fn take(&mut self, walk: &mut Way<'_, '_>, stat: &Stat, keeping: &mut Keeping<'_>, each: Each<'_>) -> Result<(), ControlError> {
+        let path = walk.path().into_owned();
+        if is_partial(&path) {
             walk.pass();
             return each(Listed::LeftOut(path, Reason::Leftover));
         }
@@ -167,6 +204,15 @@ impl Selected<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether the last name is that of partial files.
+fn is_partial(path: &[u8]) -> bool {
+    path.rsplit(|byte| *byte == b'/').next().is_some_and(|name| name.starts_with(PARTIAL))
+}
+
+fn is_link(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::Symlink
 }
 
 fn is_gone(error: &std::io::Error) -> bool {
@@ -219,6 +265,7 @@ struct Keeping<'a> {
     preserve: &'a Preserve,
     list_unreadable: bool,
     accounts: Option<Accounts>,
+    links: Links,
     /// Where the first names of files land that have several.
     first: FirstNames,
 }
@@ -231,19 +278,21 @@ impl Keeping<'_> {
         if !self.preserve.hard_links || names < 2 || FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return None;
         }
+        // A link that is followed brings a name that the file does not count.
+        let names = if self.links == Links::Follow { u64::MAX } else { names };
         self.first.first((stat.st_dev, stat.st_ino), names, path)
     }
 }
 
 fn entry(
-    walk: &Walk<&Root>,
+    walk: &Way<'_, '_>,
     stat: &Stat,
     kind: Kind,
     keeping: &mut Keeping<'_>,
     each: Each<'_>,
 ) -> Result<Option<ListingEntry>, ControlError> {
     let (source, (directory, name)) = (walk.source(), walk.place());
-    let (mode, path) = (stat.st_mode & 0o7777, percent::encode(walk.relative()));
+    let (mode, path) = (stat.st_mode & 0o7777, percent::encode(&walk.path()));
     let Some(mtime_ns) = modified_ns(stat) else {
         let why =
             format!("its modification time, {} s from 1970, is not within 1677-09-21 and 2262-04-11: set it with touch", stat.st_mtime);
@@ -315,8 +364,8 @@ fn entry(
 }
 
 /// It has vanished, or has become something else, since it was looked at.
-fn gone(walk: &Walk<&Root>, each: Each<'_>) -> Result<Option<ListingEntry>, ControlError> {
-    each(Listed::LeftOut(walk.relative().to_vec(), Reason::Gone)).map(|()| None)
+fn gone(walk: &Way<'_, '_>, each: Each<'_>) -> Result<Option<ListingEntry>, ControlError> {
+    each(Listed::LeftOut(walk.path().into_owned(), Reason::Gone)).map(|()| None)
 }
 
 const fn named(kind: FileType) -> &'static str {

@@ -5,6 +5,7 @@ mod basis;
 mod disk;
 mod file_map;
 mod first_names;
+mod following;
 mod holes;
 mod homes;
 mod identity;

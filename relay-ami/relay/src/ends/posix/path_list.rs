@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use super::roots::{Names, Root, Roots};
+use super::roots::{Names, Root, Roots, landing};
 
 /// Some 500 000 paths of 100 bytes, which take twice that in memory.
 const MOST_BYTES: u64 = 64 << 20;
@@ -72,9 +72,12 @@ impl PathList {
         self.named.range(below.clone()..).next().is_some_and(|next| next.starts_with(&below))
     }
 
-    /// What is on the list and not at the source.
-    pub fn missing<'a>(&self, roots: impl Iterator<Item = &'a Root> + Clone) -> Vec<Vec<u8>> {
-        let is_there = |path: &[u8]| roots.clone().any(|root| root.brings(path) && root.open_at(path, OFlags::PATH).is_ok());
+    /// What is on the list and not at the source, links followed or not.
+    pub fn missing(&self, roots: &[&Root], follows: bool) -> Vec<Vec<u8>> {
+        let is_at = |number: usize, root: &Root, path: &[u8]| {
+            root.open_at(path, OFlags::PATH).is_ok() || follows && landing(roots, number, path).is_ok()
+        };
+        let is_there = |path: &[u8]| roots.iter().enumerate().any(|(number, root)| root.brings(path) && is_at(number, root, path));
         self.named.iter().filter(|path| !is_there(path)).cloned().collect()
     }
 }

@@ -19,6 +19,7 @@ use super::keeping::node;
 use super::roots::Roots;
 use super::{disk, listing, mounts, whereabouts};
 use crate::control::ControlError;
+use crate::defaults::MOST_FOLLOWED;
 use crate::digest::Digest;
 use crate::documents::attributes::Preserve;
 use crate::documents::entry::{Kind, Segment};
@@ -56,6 +57,7 @@ pub struct PosixSource {
     preserve: Preserve,
     list_unreadable: bool,
     overflow: Option<File>,
+    most_followed: u64,
     /// By device: whether a file of it has the same inode each time.
     keeps_inodes: Mutex<HashMap<u64, bool>>,
     /// Beneath these all reading stays, whatever a manifest names.
@@ -73,6 +75,7 @@ impl PosixSource {
             preserve,
             list_unreadable: false,
             overflow: None,
+            most_followed: MOST_FOLLOWED,
             keeps_inodes: Mutex::default(),
         }
     }
@@ -87,6 +90,12 @@ impl PosixSource {
     #[must_use]
     pub fn listing_unreadable(self, list_unreadable: bool) -> Self {
         Self { list_unreadable, ..self }
+    }
+
+    /// Lists at most so many entries beneath directories that links lead to; more are a problem of the listing.
+    #[must_use]
+    pub fn following_at_most(self, most_followed: u64) -> Self {
+        Self { most_followed, ..self }
     }
 
     /// What a listing has to know and has no room for in memory goes into this file.
@@ -146,8 +155,9 @@ impl Source for PosixSource {
     fn list(&self, each: Each<'_>) -> Result<(), ControlError> {
         match Selector::new(&self.selection) {
             Ok(selector) => {
-                let Self { selection, preserve, list_unreadable, overflow, .. } = self;
-                let wish = listing::Wish { selection, preserve, list_unreadable: *list_unreadable, overflow: overflow.as_ref() };
+                let Self { selection, preserve, list_unreadable, overflow, most_followed, .. } = self;
+                let (list_unreadable, most_followed, overflow) = (*list_unreadable, *most_followed, overflow.as_ref());
+                let wish = listing::Wish { selection, preserve, list_unreadable, most_followed, overflow };
                 listing::list(&self.paths, &selector, &wish, each)
             }
             // Named once, as a problem of the first path: the request is wrong and not the machine.

@@ -35,10 +35,22 @@ fn of_a_path_without_a_slash_only_its_own_name_is_mirrored_as_rsync_does() {
 /// As what any rule leaves out, at either end.
 #[test]
 fn where_links_are_left_out_those_of_the_destination_stay() {
-    let world = World::new(&["a"], &["a", "old", "listed-there"]).selecting(json!({"skipLinks": true}));
+    let world = World::new(&["a"], &["a", "old", "listed-there"]).selecting(json!({"links": "skip"}));
     symlink("a", world.at("to/only-there")).unwrap();
     symlink("a", world.at("from/listed-there")).unwrap();
     assert_eq!(world.extras(), (vec!["old".to_owned()], json!({"not-selected": 2})));
+}
+
+/// What is in the place of a link that leads nowhere stays: what it should lead to may only be gone for a while.
+#[test]
+fn where_links_are_followed_what_they_bring_is_no_extra_and_links_of_the_destination_are() {
+    let destination = ["d/x", "file", "l/old", "l/x", "nowhere/x", "outside", "replaced"];
+    let world = World::new(&["d/x", "f"], &destination).selecting(json!({"links": "follow"}));
+    for (target, name) in [("d", "l"), ("f", "file"), ("absent", "nowhere"), ("/etc", "outside"), ("d", "replaced")] {
+        symlink(target, world.at("from").join(name)).unwrap();
+    }
+    symlink("d", world.at("to/only-there")).unwrap();
+    assert_eq!(world.extras(), (["l/old", "only-there", "replaced"].map(str::to_owned).into(), json!({"not-selected": 2})));
 }
 
 #[test]

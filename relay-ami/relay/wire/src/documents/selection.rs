@@ -31,9 +31,28 @@ pub struct Selection {
     /// Directories of other file systems arrive empty.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub one_file_system: bool,
-    /// Symbolic links are left out.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub skip_links: bool,
+    #[serde(skip_serializing_if = "Links::are_kept")]
+    pub links: Links,
+}
+
+/// What becomes of symbolic links.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Links {
+    /// They arrive as links.
+    #[default]
+    Keep,
+    /// They are left out.
+    Skip,
+    /// What they lead to arrives in their place, where that lies beneath a source path.
+    Follow,
+}
+
+impl Links {
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+    fn are_kept(&self) -> bool {
+        *self == Self::Keep
+    }
 }
 
 /// Why something below the source paths is not moved.
@@ -50,6 +69,12 @@ pub enum Reason {
     TooNew,
     /// It is a symbolic link, and those are left out.
     Link,
+    /// It is a link, those are followed, and it leads to nothing beneath a source path.
+    LinkOutside,
+    /// The same, and there is nothing where it leads.
+    LinkDangling,
+    /// The same, and it leads to a directory that it lies in, or to itself.
+    LinkLoop,
     /// What a directory holds on which another file system is mounted.
     OtherFileSystem,
     /// Sockets, devices, pipes.

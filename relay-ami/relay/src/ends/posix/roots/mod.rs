@@ -3,6 +3,7 @@
 
 mod allowed;
 mod reach;
+mod target;
 mod walk;
 
 use std::ffi::OsStr;
@@ -18,7 +19,8 @@ use rustix::io::Errno;
 pub use allowed::{Access, enforce};
 use reach::reach_beside;
 pub use reach::{Reached, make, owner, quoted, reach};
-pub use walk::{HELD_NAMES, Step, Walk};
+pub use target::{Astray, MOST_LINKS, landing, target};
+pub use walk::{HELD_NAMES, PATH_MAX, Step, Walk};
 
 use crate::ends::posix::tree::{BENEATH, PARTIAL};
 
@@ -44,6 +46,8 @@ pub struct Root {
     directory: OwnedFd,
     /// Path of `directory` without a slash at its end; empty for the file system's root.
     base: Vec<u8>,
+    /// The same with links resolved.
+    real: Vec<u8>,
     /// The part of `directory` that is meant; none for all of it.
     name: Option<Vec<u8>>,
 }
@@ -57,13 +61,35 @@ impl Root {
             Some(name) => reach_beside(&base, name)?,
             None => reach(&base)?,
         };
+        let real = plain_names(reached.path.as_os_str().as_bytes()).flat_map(|name| [b"/", name].concat()).collect();
         let directory = reached.whole()?;
-        Ok(Self { directory, base, name })
+        Ok(Self { directory, base, real, name })
+    }
+
+    fn base(&self) -> &[u8] {
+        &self.base
+    }
+
+    fn real(&self) -> &[u8] {
+        &self.real
+    }
+
+    /// The path of names below the root's directory, through no link.
+    #[must_use]
+    pub fn real_path(&self, relative: &[u8]) -> Vec<u8> {
+        if relative.is_empty() { self.real.clone() } else { [&*self.real, b"/", relative].concat() }
+    }
+
+    /// Device and inode of the directory whose contents are meant; none where it is not all of one.
+    #[must_use]
+    pub fn directory_id(&self) -> Option<(u64, u64)> {
+        let stat = self.name.is_none().then(|| fs::fstat(&self.directory).ok())??;
+        Some((stat.st_dev, stat.st_ino))
     }
 
     /// The directory's path in its plainest spelling, and the name in it that is meant.
     fn split(path: &[u8]) -> io::Result<(Vec<u8>, Option<Vec<u8>>)> {
-        let mut names: Vec<&[u8]> = path.split(|byte| *byte == b'/').filter(|name| !matches!(*name, b"" | b".")).collect();
+        let mut names: Vec<&[u8]> = plain_names(path).collect();
         let name = if path.ends_with(b"/") {
             None
         } else {
@@ -134,6 +160,11 @@ impl Root {
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(fs::openat2(&self.directory, OsStr::from_bytes(relative), flags, Mode::empty(), BENEATH)?)
     }
+}
+
+/// Names of a path, without those that mean the directory that they stand in.
+fn plain_names(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.split(|byte| *byte == b'/').filter(|name| !matches!(*name, b"" | b"."))
 }
 
 /// Returns what of `source` is below the directory of a root, if it is the root's.

@@ -22,7 +22,7 @@ const HELD: usize = 64;
 /// Bytes of names that one call asks for: about 1 000 entries.
 const NAMES_BYTES: usize = 32 << 10;
 /// The kernel's limit of a path (`PATH_MAX`), its zero included: nothing longer can be named to the sender.
-const PATH_MAX: usize = 4096;
+pub const PATH_MAX: usize = 4096;
 
 /// Bytes of one directory's names that a walk holds at a time, twice that while it reads them: 10⁶ names of 30 bytes. What a directory
 /// has beyond that is read in further passes over it.
@@ -156,7 +156,23 @@ impl<R: Borrow<Root>> Walk<R> {
         Ok(Self { levels: vec![top], begun: true, held, ..Self::new(root, Vec::new()) })
     }
 
-    /// Path of what was given last, as it lands.
+    /// What is at `relative`, names below the root's directory none of which is a link, and all beneath it. Without a name it is that
+    /// directory.
+    pub fn at(root: R, relative: &[u8]) -> io::Result<Self> {
+        let Some(length) = relative.iter().rposition(|byte| *byte == b'/') else { return Ok(Self::new(root, relative.to_vec())) };
+        let (parent, mut names) = (relative.get(..length).unwrap_or_default(), Names::default());
+        names.push(&CString::new(relative.get(length + 1..).unwrap_or_default())?);
+        let directory = Some(root.borrow().open_at(parent, DIRECTORY)?);
+        let level = Level { directory, names, next: 0, ahead: 0, length };
+        Ok(Self { levels: vec![level], begun: true, ..Self::new(root, parent.to_vec()) })
+    }
+
+    /// Closes the directories that are gone through; each is opened again when it is gone on with.
+    pub fn rest(&mut self) {
+        self.levels.iter_mut().for_each(|level| level.directory = None);
+    }
+
+    /// Path of what was given last, below the root's directory.
     #[must_use]
     pub fn relative(&self) -> &[u8] {
         &self.relative
@@ -165,7 +181,8 @@ impl<R: Borrow<Root>> Walk<R> {
     /// Path of what was given last, from the file system's root on.
     #[must_use]
     pub fn source(&self) -> Vec<u8> {
-        [&*self.root.borrow().base, b"/", &self.relative].concat()
+        let base = &*self.root.borrow().base;
+        if self.relative.is_empty() && !base.is_empty() { base.to_vec() } else { [base, b"/", &self.relative].concat() }
     }
 
     /// The directory of what was given last, and its name there.
@@ -173,7 +190,8 @@ impl<R: Borrow<Root>> Walk<R> {
     pub fn place(&self) -> (BorrowedFd<'_>, &OsStr) {
         let directory =
             self.levels.last().and_then(|level| level.directory.as_ref()).map_or(self.root.borrow().as_fd(), |found| found.as_fd());
-        (directory, OsStr::from_bytes(self.relative.get(self.name..).unwrap_or_default()))
+        let name = self.relative.get(self.name..).unwrap_or_default();
+        (directory, OsStr::from_bytes(if name.is_empty() { b"." } else { name }))
     }
 
     #[must_use]
