@@ -49,10 +49,19 @@ def test_only_what_is_selected_is_counted_and_arrives_and_the_rest_is_named(acco
     assert run.report["estimate"]["bytes"] == sum(sizes)
 
 
-def test_run_again_with_rules_nothing_is_sent(account: Account, tmp_path: Path) -> None:
+def test_run_again_with_rules_and_followed_links_nothing_is_sent(account: Account, tmp_path: Path) -> None:
     source = make_files(tmp_path / "set", large_bytes=1_000)
-    request = account.request(source, tmp_path / "out", relays={"pairs": 0}, select=RULES)
-    assert account.run(request, "selected-once").status == "SUCCEEDED"
+    (source / "elsewhere").symlink_to(tmp_path)
+    (source / "deep" / "er" / "behind a link").write_text("what it leads to")
+    request = account.request(source, tmp_path / "out", relays={"pairs": 0}, select=RULES, links="follow")
+    run = account.run(request, "selected-once")
+    assert run.status == "SUCCEEDED"
+    arrived = tmp_path / "out" / "set"
+    assert tree(arrived / "link") == tree(arrived / "deep" / "er")
+    assert not (arrived / "link").is_symlink()
+    assert (arrived / "link" / "behind a link").is_file()
+    left_out = [line for line in unselected(account, run.report) if line[1] != "excluded"]
+    assert left_out == [("set/dangling", "link-outside"), ("set/elsewhere", "link-outside")]
     again = account.run(request, "selected-twice")
     assert (again.status, again.report["bytes"], again.report["chunks"]) == ("SUCCEEDED", 0, 0)
 

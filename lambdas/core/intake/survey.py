@@ -12,6 +12,8 @@ _REMEDIES = (
     ("not found", "correct the path or make it"),
     ("runas is", "correct $.source.runAs or $.destination.runAs"),
     ("symbolic link of user", "or remove the link"),
+    ("a symbolic link, and $.links", "or leave this path out"),
+    ("directories that links lead to", "or leave this path out"),
     ("permission", "let root read (source) or write (destination) it, or the user of runAs or the destination's owner"),
     ("read-only", "mount the file system for writing or choose another destination"),
     ("both land as", "move them in two transfers to two destinations"),

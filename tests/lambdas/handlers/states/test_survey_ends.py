@@ -102,6 +102,12 @@ def problem(path: str, reason: str, count: int = 1) -> dict[str, Any]:
         (problem("/s", "Permission denied", 30), None, SurveyProblem, ["$.source.paths", "let root read", "29 more"]),
         (None, problem("/restore", "Not a directory"), SurveyProblem, ["$.destination.path", "name a directory"]),
         (None, problem("/restore", "odd"), SurveyProblem, ["odd; repair it"]),
+        (
+            problem("/s/now", 'is a symbolic link, and $.links is "follow"; it leads to nothing: make what it should'),
+            None,
+            SurveyProblem,
+            ["'/s/now'", "make what it should; or leave this path out"],
+        ),
         ({"bytes": 10**13}, None, DestinationTooSmall, ["1000000000000 bytes free", "10000000000000"]),
         ({"files": 2 * 10**6}, None, DestinationTooSmall, ["1000000 inodes", "2000000"]),
         ({"daemonVersion": "0.2.0"}, None, DaemonVersionSkew, ["0.2.0", "0.1.0", "deploy"]),
