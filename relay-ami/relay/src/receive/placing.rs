@@ -74,12 +74,15 @@ impl Tries {
         waits
     }
 
-    /// An entry could not be placed. The reason for which it alone is left out, if that is so.
-    pub fn leaves_out(&self, entry: u64, unplaced: &Unplaced) -> Option<SkipReason> {
+    /// An entry could not be placed. The reason for which it alone is left out, if that is so. `is_there`: whether the destination is;
+    /// where it is not, no entry is to blame.
+    pub fn leaves_out(&self, entry: u64, unplaced: &Unplaced, is_there: impl FnOnce() -> bool) -> Option<SkipReason> {
         let mut failed = lock(&self.0);
         let times = failed.entry(entry).or_default();
         *times += 1;
-        unplaced.leaves_out(*times)
+        let reason = unplaced.leaves_out(*times)?;
+        drop(failed);
+        (reach(&unplaced.error) != Reach::Chunk || is_there()).then_some(reason)
     }
 }
 
@@ -128,7 +131,7 @@ impl<'a> Placing<'a> {
                     tracing::warn!(chunk = chunk.chunk, entry, what = unplaced.what, error = %unplaced.error, "it waits for its first name");
                 }
                 Err(unplaced) => {
-                    let Some(reason) = self.tries.leaves_out(entry, &unplaced) else {
+                    let Some(reason) = self.tries.leaves_out(entry, &unplaced, || shared.check_destination()) else {
                         placed.filter_map(|(entry, result)| Some((entry, result.err()?))).for_each(|(entry, Unplaced { what, error })| {
                             tracing::warn!(chunk = chunk.chunk, entry, what, %error, "not placed either");
                         });

@@ -173,3 +173,13 @@ fn an_error_that_may_pass_is_the_chunks_until_it_has_come_three_times_and_a_full
     assert_eq!(unplaced(Errno::ISDIR).leaves_out(1), Some(SkipReason::DestinationConflict));
     assert_eq!(unplaced(Errno::NOSYS).leaves_out(1), Some(SkipReason::DestinationRefused));
 }
+
+#[test]
+fn no_entry_is_left_out_for_trouble_that_may_pass_where_the_destination_is_gone() {
+    let tries = Tries::default();
+    let unplaced = |errno: Errno| Unplaced::at(b"file", errno.into());
+    let leaves_out = |errno, is_there: bool| tries.leaves_out(7, &unplaced(errno), || is_there);
+    assert_eq!([false; 5].map(|is_there| leaves_out(Errno::NOENT, is_there)), [None; 5]);
+    assert_eq!(leaves_out(Errno::NOENT, true), Some(SkipReason::DestinationRefused));
+    assert_eq!(leaves_out(Errno::ISDIR, false), Some(SkipReason::DestinationConflict), "it is the entry's, whatever became of the rest");
+}

@@ -197,6 +197,29 @@ fn a_further_name_comes_though_its_first_one_was_removed_or_replaced_before_it()
     }
 }
 
+/// Nothing of a further name is kept while it waits, so nothing fails before it is made.
+#[test]
+fn no_entry_is_left_out_because_somebody_has_removed_what_files_wait_in() {
+    let mut transfer = Transfer::plan_all(CHUNK, |root| {
+        fill(root);
+        std::fs::hard_link(root.join("early-00"), root.join("name")).unwrap();
+    });
+    let receiver = transfer.receive();
+    transfer.members(vec![path("direct", &[], receiver.address)]);
+    let sender = transfer.send(SLOW);
+    wait_for("what comes early", || transfer.destination().join("large").exists().then_some(()));
+    std::fs::rename(transfer.destination().join(".cpt-partial-t-1"), transfer.directory.path().join("away")).unwrap();
+    transfer.limit(None);
+    assert!(receiver.failure().contains("was removed from it"));
+    let receiver = transfer.receive();
+    transfer.members(vec![membership::Path { generation: 2, ..path("direct", &[], receiver.address) }]);
+    let outcome = sender.join();
+    assert!(matches!(outcome, send::Outcome::Delivered(_)), "{outcome:?}");
+    assert_eq!(receiver.join(), receive::Outcome::Agreed);
+    transfer.assert_same_trees();
+    assert_eq!(transfer.skipped(), Vec::<Value>::new());
+}
+
 #[test]
 fn everything_that_was_removed_comes_again() {
     interfered(|root| {
