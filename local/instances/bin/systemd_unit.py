@@ -114,7 +114,12 @@ class Unit:
                 Path(folder, "notify").chmod(0o777)
                 environment |= {"NOTIFY_SOCKET": f"{folder}/notify", "WATCHDOG_USEC": str(int(self.watchdog * 1e6))}
             program = subprocess.Popen(
-                [*self.rights, *command], stdin=subprocess.DEVNULL, env=environment, cwd="/", start_new_session=True
+                [*self.rights, *command],
+                stdin=subprocess.DEVNULL,
+                env=environment,
+                cwd="/",
+                start_new_session=True,
+                umask=0o022,  # as the first process has it, whatever that of the script is
             )
             stack.callback(lambda: (self.directory / "pid").unlink(missing_ok=True))
             new = self.directory / "pid.new"

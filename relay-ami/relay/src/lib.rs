@@ -4,6 +4,7 @@
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
+mod above;
 pub mod acceptor;
 pub mod cli;
 pub mod compare;

@@ -20,6 +20,7 @@ pub fn scan_extras(scan: &ScanExtras, destination: &dyn Destination, control: &d
         unselected: (scan.unselected_parts, scan.unselected_digest.as_ref()),
         within: scan.within.as_deref(),
         apart: &scan.apart,
+        above: &scan.above,
         selector: &selector,
         preserve: scan.preserve,
         folder: &scan.folder,

@@ -20,7 +20,7 @@ use crate::control::aws::Aws;
 use crate::control::clients::Setup;
 use crate::control::{Control, ControlError};
 use crate::defaults::{CONTROL_START, ORDER_KEPT, PROBE_REFUSED, THREADS_AT_ONCE};
-use crate::documents::command::{self, Command};
+use crate::documents::command::{self, Command, SourcePath};
 use crate::documents::plan::TransferPlan;
 use crate::documents::text::{AbsolutePath, AnnouncementKey, TransferId};
 use crate::ends::Destination as _;
@@ -134,7 +134,7 @@ pub(super) fn by_command(options: &Options) -> Result<ExitCode, CliError> {
     let rules = rules()?;
     if let Err(why) = posix::check_kernel().and_then(|()| begin(&command)) {
         return match command {
-            Command::ScanSource(scan) => print_json(&scan::refused_source(scan.paths[0].as_str().as_ref(), why)),
+            Command::ScanSource(scan) => print_json(&scan::refused_source(scan.paths[0].path().as_str().as_ref(), why)),
             Command::ScanDestination(scan) => print_json(&posix::refused(scan.path.as_str().as_ref(), why)),
             _ => Err(CliError::failed(Failure::RunAs, why)),
         };
@@ -164,7 +164,13 @@ fn obey(
         Command::ScanSource(scan) => {
             let control = alone(&scan.control)?;
             let options = scan::Options { announce: scan.announce.as_ref().map(AnnouncementKey::as_str), compress: scan.compress };
-            let source = source_of(&scan.paths).selecting(scan.select).preserving(scan.preserve).listing_unreadable(scan.list_unreadable);
+            let paths: Vec<_> = scan.paths.iter().map(SourcePath::path).cloned().collect();
+            let lands_as = scan.paths.iter().map(|path| path.lands_as().map(|path| path.as_str().as_bytes().to_vec()));
+            let source = source_of(&paths)
+                .landing_as(lands_as)
+                .selecting(scan.select)
+                .preserving(scan.preserve)
+                .listing_unreadable(scan.list_unreadable);
             let source = source.spilling_into(overflow);
             print_json(&scan::source(&source, &control, &scan.control.prefix, options).map_err(control_error)?)
         }
@@ -260,7 +266,7 @@ fn receive(ready: &ReadyFile, rules: RateRules, command: command::Receive, stop:
         transfer: command.transfer_id,
         epoch: command.epoch,
         before: None,
-        destination: Box::new(PosixDestination(command.destination.as_str().into())),
+        destination: PosixDestination(command.destination.as_str().into()).making(&command.above),
         plan,
         plan_key: command.plan,
         prefix: command.control.prefix,

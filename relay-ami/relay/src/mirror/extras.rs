@@ -11,6 +11,7 @@ use super::known::Known;
 use super::paths::Paths;
 use super::walk::{Brought, Walk};
 use crate::VERSION;
+use crate::above::{above, leading};
 use crate::control::{Control, ControlError};
 use crate::documents::attributes::Preserve;
 use crate::documents::command::Overwrite;
@@ -19,7 +20,7 @@ use crate::documents::extras::Extra;
 use crate::documents::percent;
 use crate::documents::selection::{Reason, Unselected};
 use crate::documents::survey::{LISTING_FOLDER, Survey, UNSELECTED_FOLDER, part_key};
-use crate::documents::text::{HexDigest, SchemaVersion1, TopName};
+use crate::documents::text::{HexDigest, LandingPath, SchemaVersion1};
 use crate::ends::{Destination, Found};
 use crate::line_objects::LineObjects;
 use crate::select::Selector;
@@ -36,10 +37,12 @@ pub struct Extras<'a> {
     pub listing: (u64, &'a HexDigest),
     /// The same of what was left out there.
     pub unselected: (u64, Option<&'a HexDigest>),
-    /// Names at the top that the source brings; none where it brings all there is.
-    pub within: Option<&'a [TopName]>,
+    /// What of the destination is mirrored; none where all of it is.
+    pub within: Option<&'a [LandingPath]>,
     /// Those that one source path brings each.
-    pub apart: &'a [TopName],
+    pub apart: &'a [LandingPath],
+    /// Directories that lead to what arrives and that the source does not have, without those above them.
+    pub above: &'a [LandingPath],
     pub selector: &'a Selector,
     pub preserve: Preserve,
     /// Where the extras are listed, below the prefix.
@@ -68,7 +71,7 @@ impl Extras<'_> {
     fn walk(&self, destination: &dyn Destination, known: &Known) -> Result<(Survey, u64, Known), MirrorError> {
         let (parts, digest) = self.listing;
         let list = List::new(self.control, self.folder(self.folder));
-        let listing = Paths::new(self.control, self.folder(LISTING_FOLDER), parts, listed)?;
+        let listing = Paths::new(self.control, self.folder(LISTING_FOLDER), parts, listed)?.beside(self.leading());
         let unselected = Paths::new(self.control, self.folder(UNSELECTED_FOLDER), self.unselected.0, left_out)?;
         let mut walk = Walk::new(self, known, listing, unselected, list);
         let mut tour = destination.tour()?;
@@ -99,6 +102,14 @@ impl Extras<'_> {
             mostly,
         };
         Ok((survey, parts, found))
+    }
+
+    /// The directories that lead to what arrives, as if the source had them. What a rule says of one holds for all that is in it.
+    fn leading(&self) -> Vec<(Vec<u8>, Brought)> {
+        let leading = leading(self.above.iter().map(|path| path.as_str().as_bytes()));
+        let is_excluded = |path: &[u8]| above(path).chain([path]).any(|path| self.selector.excludes(path, true));
+        let brought = Brought { kind: Kind::Directory, unreadable: false };
+        leading.into_iter().filter(|path| !is_excluded(path)).map(|path| (path, brought)).collect()
     }
 
     fn folder(&self, name: &str) -> String {

@@ -8,6 +8,7 @@ mod shares;
 mod walk;
 
 pub use extras::Extras;
+pub use paths::order;
 pub use removal::Confirmed;
 
 use crate::control::ControlError;

@@ -20,6 +20,8 @@ pub struct Paths<'a, T> {
     text: Vec<u8>,
     at: usize,
     next: Option<(Vec<u8>, T)>,
+    /// What the list does not have and is given with it, the last one first.
+    besides: Vec<(Vec<u8>, T)>,
     /// Path of what was given last.
     last: Vec<u8>,
 }
@@ -27,23 +29,46 @@ pub struct Paths<'a, T> {
 impl<'a, T> Paths<'a, T> {
     pub fn new(control: &'a dyn Control, folder: String, parts: u64, read: Read<T>) -> Result<Self, ControlError> {
         let digest = blake3::Hasher::new();
-        let mut paths = Self { control, folder, parts: 0..parts, digest, read, text: Vec::new(), at: 0, next: None, last: Vec::new() };
+        let (text, at, next, besides, last) = (Vec::new(), 0, None, Vec::new(), Vec::new());
+        let mut paths = Self { control, folder, parts: 0..parts, digest, read, text, at, next, besides, last };
         paths.advance()?;
         Ok(paths)
     }
 
+    /// Gives these, too, in their places. Where the list has one of these paths, what it says counts.
+    pub fn beside(self, mut others: Vec<(Vec<u8>, T)>) -> Self {
+        others.sort_by(|(one, _), (other, _)| order(other, one));
+        Self { besides: others, ..self }
+    }
+
+    /// Path of the next line, or of what comes before it.
+    fn next(&self) -> Option<&[u8]> {
+        let (line, other) = (self.next.as_ref().map(|(path, _)| &**path), self.besides.last().map(|(path, _)| &**path));
+        match (line, other) {
+            (Some(line), Some(other)) => Some(if order(other, line) == Ordering::Less { other } else { line }),
+            (line, other) => line.or(other),
+        }
+    }
+
     /// What the list says of `path`, once all that comes before it was passed.
     pub fn take(&mut self, path: &[u8]) -> Result<Option<T>, ControlError> {
-        if self.next.as_ref().is_some_and(|(next, _)| next == path) { Ok(self.give()?.map(|(_, said)| said)) } else { Ok(None) }
+        if self.next() == Some(path) { Ok(self.give()?.map(|(_, said)| said)) } else { Ok(None) }
     }
 
     /// The next line whose path comes before this one; without one, the next of all that are left.
     pub fn pass(&mut self, path: Option<&[u8]>) -> Result<Option<(Vec<u8>, T)>, ControlError> {
-        let comes_before = |(next, _): &(Vec<u8>, T)| path.is_none_or(|path| order(next, path) == Ordering::Less);
-        if self.next.as_ref().is_some_and(comes_before) { self.give() } else { Ok(None) }
+        let comes_before = |next: &[u8]| path.is_none_or(|path| order(next, path) == Ordering::Less);
+        if self.next().is_some_and(comes_before) { self.give() } else { Ok(None) }
     }
 
     fn give(&mut self) -> Result<Option<(Vec<u8>, T)>, ControlError> {
+        let line = self.next.as_ref().map(|(path, _)| &**path);
+        if let Some(other) = self.besides.pop_if(|(other, _)| line.is_none_or(|line| order(other, line) == Ordering::Less)) {
+            return Ok(Some(other));
+        }
+        if let Some(line) = line {
+            self.besides.pop_if(|(other, _)| other == line);
+        }
         let given = self.next.take();
         if let Some((path, _)) = &given {
             path.clone_into(&mut self.last);

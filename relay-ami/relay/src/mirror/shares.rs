@@ -1,9 +1,10 @@
 //! What of a destination would go, for each source path: a disk that is not mounted shows in the share of one path, not in a total.
 
+use crate::above::is_or_holds;
 use crate::documents::entry::Kind;
 use crate::documents::extras::Mostly;
 use crate::documents::percent;
-use crate::documents::text::TopName;
+use crate::documents::text::LandingPath;
 use crate::ends::Found;
 
 /// So many are named; SSM keeps 24 000 characters of what a scan prints.
@@ -50,15 +51,15 @@ impl Share {
     }
 }
 
-/// The shares of the names at the top that a source path brings each, and of all else together.
+/// The shares of what a source path brings each, and of all else together.
 pub struct Shares<'a> {
-    apart: &'a [TopName],
+    apart: &'a [LandingPath],
     /// In the order of `apart`; the last of all else.
     sums: Vec<Share>,
 }
 
 impl<'a> Shares<'a> {
-    pub fn new(apart: &'a [TopName]) -> Self {
+    pub fn new(apart: &'a [LandingPath]) -> Self {
         Self { apart, sums: vec![Default::default(); apart.len() + 1] }
     }
 
@@ -85,8 +86,10 @@ impl<'a> Shares<'a> {
     }
 
     fn of(&mut self, path: &[u8]) -> &mut Share {
-        let top = path.split(|byte| *byte == b'/').next().unwrap_or_default();
-        let number = self.apart.iter().position(|name| name.as_str().as_bytes() == top).unwrap_or(self.apart.len());
+        let holds = |name: &LandingPath| is_or_holds(name.as_str().as_bytes(), path);
+        // What one path brings may be brought into what another one does.
+        let nearest = self.apart.iter().enumerate().filter(|(_, name)| holds(name)).max_by_key(|(_, name)| name.as_str().len());
+        let number = nearest.map_or(self.apart.len(), |(number, _)| number);
         &mut self.sums[number]
     }
 
@@ -122,7 +125,7 @@ mod tests {
 
     #[test]
     fn each_path_has_its_own_share_of_entries_and_of_bytes() {
-        let apart = ["db", "media"].map(|name| TopName::new(name).unwrap());
+        let apart = ["db", "media"].map(|name| LandingPath::new(name).unwrap());
         let mut shares = Shares::new(&apart);
         for (path, size, is_extra) in
             [("db/a", 10, false), ("db/b", 1, true), ("media/1", 5, true), ("media/2", 5, true), ("x", 1, false), ("y", 9, true)]

@@ -8,6 +8,7 @@ use super::extras::{Extras, List};
 use super::known::Known;
 use super::paths::Paths;
 use super::shares::Shares;
+use crate::above::is_or_holds;
 use crate::control::ControlError;
 use crate::documents::command::Overwrite;
 use crate::documents::entry::Kind;
@@ -84,6 +85,11 @@ impl<'a> Walk<'a> {
         let is_left_out = self.unselected.take(&path)?.is_some();
         if !self.is_mirrored(&path) {
             self.keep_above();
+            match tour.spared() {
+                Some(why) if is_directory && self.leads(&path) => self.spare(why),
+                None if is_directory && self.leads(&path) => return Ok(()),
+                _ => {}
+            }
             self.pass(tour, path);
             return Ok(());
         }
@@ -120,9 +126,14 @@ impl<'a> Walk<'a> {
         Ok(self)
     }
 
-    /// Returns whether a path at the destination is one that this mirror is about. Below the top it is: nothing else is gone into.
+    /// Returns whether a path at the destination is one that this mirror is about.
     fn is_mirrored(&self, path: &[u8]) -> bool {
-        path.contains(&b'/') || self.of.within.is_none_or(|names| names.iter().any(|name| name.as_str().as_bytes() == path))
+        self.of.within.is_none_or(|within| within.iter().any(|mirrored| is_or_holds(mirrored.as_str().as_bytes(), path)))
+    }
+
+    /// Returns whether it leads to what this mirror is about.
+    fn leads(&self, path: &[u8]) -> bool {
+        self.of.within.is_some_and(|within| within.iter().any(|mirrored| is_or_holds(path, mirrored.as_str().as_bytes())))
     }
 
     /// Those names of the source that come before `path` and that no directory here shows. What the file system finds by one of them is

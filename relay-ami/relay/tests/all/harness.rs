@@ -1,9 +1,6 @@
 //! A transfer in one process: sender, receiver and relays as threads, a directory as the control plane.
 
-use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,7 +16,7 @@ use cpt_relay::documents::command::{Compare, Compress, Verify};
 use cpt_relay::documents::membership::{self, BudgetLease, Hop, Membership, Probe};
 use cpt_relay::documents::plan::TransferPlan;
 use cpt_relay::documents::survey::Survey;
-use cpt_relay::documents::text::{Address, PathId, SchemaVersion1, TransferId};
+use cpt_relay::documents::text::{Address, LandingPath, PathId, SchemaVersion1, TransferId};
 use cpt_relay::ends::posix::{PosixDestination, PosixSource};
 use cpt_relay::ends::{Destination, Source};
 use cpt_relay::rate::RateRules;
@@ -32,8 +29,11 @@ use serde_json::Value;
 
 #[path = "running.rs"]
 mod running;
+#[path = "trees.rs"]
+mod trees;
 
 pub use running::Running;
+pub use trees::{list, noise};
 
 /// Longest wait for anything: a hang shall fail, a slow machine shall not.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -116,6 +116,12 @@ impl Transfer {
         Self { to: Some(Box::new(move || Box::new(to.clone()))), ..self }
     }
 
+    /// To its directory, in which these lead to what arrives.
+    pub fn making(self, above: Vec<LandingPath>) -> Self {
+        let to = self.destination();
+        Self { to: Some(Box::new(move || PosixDestination(to.clone()).making(&above))), ..self }
+    }
+
     fn planned(directory: tempfile::TempDir, chunk_size: u64, attempts: Option<u32>, from: &dyn Source) -> Self {
         Self::no_daemon_panics();
         // The tests of one binary run side by side in one process.
@@ -153,10 +159,14 @@ impl Transfer {
         self.plan = plan::make(&self.control, &self.id, &survey, chunk_size, 2).unwrap();
     }
 
-    fn listed_again(&self) -> (PosixSource, Survey) {
+    fn listed_again(&self) -> (Arc<dyn Source>, Survey) {
         self.control.clear().unwrap();
-        let from = PosixSource::new(vec![self.source().join("")]).preserving(self.preserve).selecting(self.selection.clone());
-        let survey = scan::source(&from, &*self.control, "", scan::Options::default()).unwrap();
+        let whole = || {
+            let from = PosixSource::new(vec![self.source().join("")]);
+            Arc::new(from.preserving(self.preserve).selecting(self.selection.clone())) as _
+        };
+        let from = self.from.clone().unwrap_or_else(whole);
+        let survey = scan::source(&*from, &*self.control, "", scan::Options::default()).unwrap();
         (from, survey)
     }
 
@@ -166,7 +176,7 @@ impl Transfer {
         let (from, survey) = self.listed_again();
         let listing = Listing { control: &*self.control, prefix: "", parts: 1 };
         if rule.by == Compare::Digest {
-            listing.digests(&from).unwrap();
+            listing.digests(&*from).unwrap();
         }
         let (changed, equal) = ("changed/1/", "equal/1/");
         let found = listing.with_destination(&PosixDestination(self.destination()), rule, changed, equal).unwrap();
@@ -365,36 +375,4 @@ pub fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
         assert!(Instant::now() < deadline, "no {what} within {PATIENCE:?}");
         std::thread::sleep(Duration::from_millis(5));
     }
-}
-
-/// What an entry is, by its path: mode, mtime, and content or target.
-pub fn list(root: &Path) -> BTreeMap<Vec<u8>, (u32, i128, Vec<u8>)> {
-    let mut found = BTreeMap::new();
-    let mut stack = vec![root.to_path_buf()];
-    while let Some(directory) = stack.pop() {
-        for entry in std::fs::read_dir(&directory).unwrap() {
-            let path = entry.unwrap().path();
-            let metadata = path.symlink_metadata().unwrap();
-            let content = if metadata.is_symlink() {
-                std::fs::read_link(&path).unwrap().as_os_str().as_bytes().to_vec()
-            } else if metadata.is_file() {
-                std::fs::read(&path).unwrap()
-            } else {
-                stack.extend(metadata.is_dir().then(|| path.clone()));
-                Vec::new()
-            };
-            let mtime = i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec());
-            let name = path.strip_prefix(root).unwrap().as_os_str().as_bytes().to_vec();
-            found.insert(name, (metadata.mode(), mtime, content));
-        }
-    }
-    found
-}
-
-/// Bytes that do not repeat, the same for the same seed.
-pub fn noise(seed: u64, length: usize) -> Vec<u8> {
-    let mut bytes = vec![0; length];
-    let mut reader = blake3::Hasher::new_derive_key("cpt test noise").update(&seed.to_le_bytes()).finalize_xof();
-    reader.fill(&mut bytes);
-    bytes
 }

@@ -16,6 +16,7 @@ mod fixed_keys;
 mod harness;
 mod hooked;
 mod keepalives;
+mod landing;
 mod lesser_file_systems;
 mod links;
 mod listing;

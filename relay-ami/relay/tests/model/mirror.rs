@@ -11,7 +11,7 @@ use cpt_relay::documents::entry;
 use cpt_relay::documents::extras::{Deletion, Extra};
 use cpt_relay::documents::percent;
 use cpt_relay::documents::survey::{Survey, part_key};
-use cpt_relay::documents::text::{DirectoryId, HexDigest, TopName};
+use cpt_relay::documents::text::{DirectoryId, HexDigest, LandingPath};
 use cpt_relay::mirror::{Confirmed, Extras, MirrorError};
 use cpt_relay::select::Selector;
 
@@ -90,7 +90,7 @@ impl World {
         let Survey::Source { parts, listing_digest, unselected_parts, unselected_digest, .. } = &plan.survey else { panic!() };
         let (control, rules) = (self.home.directory(), plan.wish.rules.clone().unwrap_or_default());
         let selector = Selector::new(&rules.request()).unwrap();
-        let within: Option<Vec<TopName>> = plan.tops().map(|names| names.iter().map(|name| TopName::new(*name).unwrap()).collect());
+        let within: Option<Vec<LandingPath>> = plan.tops().map(|names| names.iter().map(|name| LandingPath::new(*name).unwrap()).collect());
         let (listing, unselected) =
             (HexDigest::new(listing_digest.as_str()).unwrap(), unselected_digest.clone().map(|hex| HexDigest::new(hex).unwrap()));
         let extras = Extras {
@@ -100,6 +100,7 @@ impl World {
             unselected: (*unselected_parts, unselected.as_ref()),
             within: within.as_deref(),
             apart: within.as_deref().unwrap_or_default(),
+            above: &plan.wish.above(),
             selector: &selector,
             preserve: self.home.preserve,
             folder: FOLDER,
@@ -200,28 +201,33 @@ fn changes(before: &Tree, after: &Tree, may_go: impl Fn(&[u8]) -> bool) -> Wrong
 }
 
 impl Planned {
-    /// Names at the top that a source brings; none where it brings all there is.
+    /// Where the sources land; none where what one holds lands at the top.
     fn tops(&self) -> Option<Vec<&'static str>> {
-        let name = if self.wish.source == 0 { "source-0" } else { "source-1" };
-        self.wish.by_name.then(|| [Some(name), self.wish.with_liar.then_some(LIAR_NAME)].into_iter().flatten().collect())
+        let own = if self.wish.source == 0 { "source-0" } else { "source-1" };
+        let name = self.wish.lands_as.or(self.wish.by_name.then_some(own))?;
+        Some([Some(name), self.wish.with_liar.then_some(LIAR_NAME)].into_iter().flatten().collect())
     }
 
     /// What a destination has and the source does not, as a reader of the documents finds it.
     fn extras(&self, there: &Tree, with_pipes: bool) -> BTreeSet<Vec<u8>> {
-        let (rules, tops) = (self.wish.rules.clone().unwrap_or_default(), self.tops());
+        let (rules, tops, leading) = (self.wish.rules.clone().unwrap_or_default(), self.tops(), self.wish.above());
+        let leads = |path: &[u8]| leading.iter().any(|leading| leading.as_str().as_bytes() == path);
         let (mut extras, mut passed, mut kept, mut replaced) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new(), Vec::new());
         for (path, found) in there {
             if above(path).any(|above| passed.contains(above)) {
                 continue;
             }
             let is_directory = found.kind == Kind::Directory;
-            let listed = self.at(path).map(|listed| listed.kind() == Kind::Directory);
+            let listed = self.at(path).map(|listed| listed.kind() == Kind::Directory).or(leads(path).then_some(true));
             // The source has something else there, which cannot come before this has gone.
             let is_replaced = listed.is_some_and(|is_listed_directory| is_listed_directory != is_directory);
             let is_brought = listed.is_some() && !is_replaced;
             // Nothing makes way then.
             let is_kept = is_replaced && self.wish.overwrite == Overwrite::Never;
-            let is_mirrored = path.contains(&b'/') || tops.as_ref().is_none_or(|tops| tops.iter().any(|top| top.as_bytes() == path));
+            let is_top = |path: &[u8]| tops.as_ref().is_none_or(|tops| tops.iter().any(|top| top.as_bytes() == path));
+            let is_mirrored = is_top(path) || above(path).any(is_top);
+            // What leads to something that is mirrored is gone into, and stays.
+            let is_way = is_directory && !is_mirrored && leads(path);
             let is_left_out = self.left_out.contains(path) || !is_brought && rules.leave_out(path, found);
             let is_spared = is_left_out || !is_brought && found.kind == Kind::Pipe && !with_pipes;
             let is_outside = is_directory && !rules.includes(path, true);
@@ -232,10 +238,10 @@ impl Planned {
             } else {
                 extras.insert(path.clone());
             }
-            if !is_mirrored || is_spared || !is_directory || is_replaced && is_outside || is_kept {
+            if !is_mirrored && !is_way || is_spared || !is_directory || is_replaced && is_outside || is_kept {
                 passed.insert(path.clone());
             }
-            if is_replaced && is_directory && !is_kept {
+            if is_mirrored && is_replaced && is_directory && !is_kept {
                 replaced.push(path);
             }
         }

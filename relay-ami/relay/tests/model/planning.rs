@@ -38,10 +38,10 @@ fn landing(tree: &Tree, root: &Path, wish: &Wish) -> Tree {
     let mut landing = Tree::new();
     let followed = if wish.follows { followed(tree, root) } else { tree.clone() };
     let tree = &followed;
-    if wish.by_name {
-        let name = root.file_name().unwrap_or_default().as_bytes().to_vec();
+    if wish.by_name || wish.lands_as.is_some() {
+        let name = wish.lands_as.map_or_else(|| root.file_name().unwrap_or_default().as_bytes(), str::as_bytes).to_vec();
         landing.extend(tree.iter().map(|(path, found)| ([&*name, b"/", path].concat(), found.clone())));
-        landing.extend(seen(root).map(|found| (name, found)));
+        landing.extend(seen(root).filter(|_| wish.by_name).map(|found| (name, found)));
     } else {
         landing = followed;
     }
@@ -72,7 +72,8 @@ impl World {
         let rules = wish.rules.clone().unwrap_or_default();
         let links = if wish.follows { Links::Follow } else { Links::Keep };
         let selection = Selection { links, ..rules.request() };
-        let source = PosixSource::new(paths.clone()).preserving(self.home.preserve).selecting(selection);
+        let lands_as = wish.lands_as.map(|path| path.as_bytes().to_vec());
+        let source = PosixSource::new(paths.clone()).landing_as([lands_as]).preserving(self.home.preserve).selecting(selection);
         let mut trees = vec![list(&root)];
         let before = landing(&trees[0], &root, wish);
         let survey = match wish.meanwhile {
@@ -95,7 +96,9 @@ impl World {
             }
         };
         change(When::Listed, &mut trees);
-        let selected = rules.select(&before, self.home.preserve.special_files, !wish.follows);
+        let mut selected = rules.select(&before, self.home.preserve.special_files, !wish.follows);
+        // They are directories of no source.
+        selected.listed.retain(|listed| !wish.above().iter().any(|path| path.as_str().as_bytes() == listed));
         if wish.follows && before.values().any(|found| found.kind == Kind::Link) {
             self.tally.count("plans: that leave links out which lead nowhere");
         }

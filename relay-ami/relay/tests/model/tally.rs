@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// What every run is to see, whoever runs it and wherever.
-const KINDS: [&str; 60] = [
+const KINDS: [&str; 61] = [
     "both ends killed",
     "changes at the destination between runs",
     "changes at the destination while data moves",
@@ -54,6 +54,7 @@ const KINDS: [&str; 60] = [
     "plans: of everything",
     "plans: that follow links",
     "plans: that leave links out which lead nowhere",
+    "plans: that land under another path",
     "plans: that replace nothing",
     "plans: that replace what is older",
     "plans: with a file that is no size",

@@ -2,10 +2,15 @@
 
 use cpt_relay::documents::command::{Compare, Overwrite};
 
+use cpt_relay::documents::text::LandingPath;
+
 use crate::interfere::Op;
 use crate::random::Random;
 use crate::selecting::Rules;
 use crate::tally::Tally;
+
+/// No rule that is drawn is about these names.
+const LANDS_AS: &str = "lands/here";
 
 /// When somebody changes the source of a plan that is being made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +29,8 @@ pub struct Wish {
     pub chunk_kib: u64,
     /// The source arrives under its own name.
     pub by_name: bool,
+    /// Or under this one, with `by_name` itself, else what it holds.
+    pub lands_as: Option<&'static str>,
     pub compare: Option<Compare>,
     /// Of what a comparison finds; not where further names are kept.
     pub overwrite: Overwrite,
@@ -41,6 +48,7 @@ impl Wish {
         source: 0,
         chunk_kib: 32,
         by_name: false,
+        lands_as: None,
         compare: None,
         overwrite: Overwrite::Always,
         rules: None,
@@ -54,6 +62,8 @@ impl Wish {
         let when = [listing, listing, When::Listed, When::Digested];
         let meanwhile = (random.pick(&when), Op::draw_living(random));
         let rules = Rules::draw(random);
+        let mut aside = random.aside();
+        let (follows, lands_elsewhere) = (aside.one_in(3), aside.one_in(4));
         Self {
             source,
             chunk_kib: random.pick(&[16, 16, 32]),
@@ -64,8 +74,17 @@ impl Wish {
             with_liar: random.one_in(8),
             // The last draw: a seed draws all else as it did before.
             overwrite: random.pick(&[Overwrite::Always, Overwrite::Always, Overwrite::IfNewer, Overwrite::Never]),
-            follows: random.aside().one_in(3),
+            follows,
+            lands_as: lands_elsewhere.then_some(LANDS_AS),
         }
+    }
+
+    /// Directories that lead to what arrives and that no source has, the deepest one last.
+    pub fn above(&self) -> Vec<LandingPath> {
+        let Some(lands_as) = self.lands_as else { return Vec::new() };
+        let whole = Some(lands_as).filter(|_| !self.by_name);
+        let leading = lands_as.match_indices('/').map(|(at, _)| &lands_as[..at]).chain(whole);
+        leading.map(|path| LandingPath::new(path).unwrap()).collect()
     }
 
     pub fn count(&self, tally: &mut Tally) {
@@ -78,6 +97,9 @@ impl Wish {
             Overwrite::Always => {}
             Overwrite::IfNewer => tally.count("plans: that replace what is older"),
             Overwrite::Never => tally.count("plans: that replace nothing"),
+        }
+        if self.lands_as.is_some() {
+            tally.count("plans: that land under another path");
         }
         if self.rules.is_some() {
             tally.count("plans: with rules");

@@ -49,12 +49,14 @@ struct Level<'a> {
 
 impl Level<'_> {
     fn path(&self) -> Cow<'_, [u8]> {
+        if self.landing.is_empty() {
+            return self.walk.landing();
+        }
         let below = self.walk.relative().get(self.length..).unwrap_or_default();
-        match (self.landing.is_empty(), below.first()) {
-            (true, _) => below.into(),
-            (false, None) => (&self.landing).into(),
-            (false, Some(b'/')) => [&*self.landing, below].concat().into(),
-            (false, Some(_)) => [&*self.landing, b"/", below].concat().into(),
+        match below.first() {
+            None => (&self.landing).into(),
+            Some(b'/') => [&*self.landing, below].concat().into(),
+            Some(_) => [&*self.landing, b"/", below].concat().into(),
         }
     }
 }

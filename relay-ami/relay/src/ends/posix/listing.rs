@@ -1,6 +1,5 @@
 //! The listing of a source's paths.
 
-use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fmt::Display;
 use std::fs::File;
@@ -10,6 +9,7 @@ use std::path::PathBuf;
 use rustix::fs::{Access, AtFlags, FileType, Stat, accessat, readlinkat};
 use rustix::io::Errno;
 
+use super::collisions::leave_out_collisions;
 use super::first_names::FirstNames;
 use super::following::{Following, Way};
 use super::identity::modified_ns;
@@ -17,20 +17,19 @@ use super::keeping;
 use super::path_list::PathList;
 use super::roots::{Astray, Root, Step};
 use super::tree::PARTIAL;
+use crate::above::above;
 use crate::control::ControlError;
 use crate::documents::attributes::Preserve;
 use crate::documents::entry::{Kind, ListingEntry};
 use crate::documents::percent;
 use crate::documents::selection::{Links, Reason, Selection};
 use crate::ends::{Each, Listed};
+use crate::mirror::order;
 use crate::select::Selector;
 use crate::user::Accounts;
 
 /// Permission to read for everybody.
 const READABLE: u32 = 0o444;
-
-/// A path of the request, with the names that it brings to the top of the destination.
-type Brought = (Root, Vec<Vec<u8>>);
 
 /// What is listed, and how.
 pub struct Wish<'a> {
@@ -44,15 +43,18 @@ pub struct Wish<'a> {
     pub overflow: Option<&'a File>,
 }
 
+/// A path of the request, and where it lands if not under its own name.
+pub type Asked = (PathBuf, Option<Vec<u8>>);
+
 /// Lists what of `paths` is selected, with what of it is to be kept.
-pub fn list(paths: &[PathBuf], selector: &Selector, wish: &Wish<'_>, each: Each<'_>) -> Result<(), ControlError> {
+pub fn list(paths: &[Asked], selector: &Selector, wish: &Wish<'_>, each: Each<'_>) -> Result<(), ControlError> {
     let Wish { selection, preserve, list_unreadable, most_followed, overflow } = *wish;
     // All of their names before the first line: nothing may be announced of a listing that is refused.
     let mut brought = Vec::new();
-    for path in paths {
-        match Root::open(path).and_then(|root| Ok((root.names()?, root))) {
+    for (path, lands_as) in paths {
+        match Root::open(path).and_then(|root| Ok((root.names()?, root.landing_as(lands_as.clone())))) {
             Ok(((names, leftovers), root)) => {
-                leftovers.into_iter().try_for_each(|name| each(Listed::LeftOut(name, Reason::Leftover)))?;
+                leftovers.iter().try_for_each(|name| each(Listed::LeftOut(root.landing(name).into_owned(), Reason::Leftover)))?;
                 brought.push((root, names));
             }
             Err(error) => each(problem(path.as_os_str().as_bytes(), error))?,
@@ -78,10 +80,16 @@ pub fn list(paths: &[PathBuf], selector: &Selector, wish: &Wish<'_>, each: Each<
     let tops = numbered.flat_map(|(number, ((root, names), device))| names.iter().map(move |name| (number, root, device, name)));
     let mut tops: Vec<_> = tops.collect();
     // In one order, whatever that of the paths is: so a listing can be read in step with another tree, a line at a time.
-    tops.sort_by_key(|(.., name)| *name);
+    tops.sort_by(|(_, one, _, name), (_, other, _, other_name)| order(&one.landing(name), &other.landing(other_name)));
     let follows = selection.links == Links::Follow;
     let mut following = Following::new(brought.iter().map(|(root, _)| root).collect(), follows.then_some(most_followed));
     for (number, root, device, name) in tops {
+        let lands_as = root.landing(name);
+        // Directories that no source has are directories all the same: what one holds goes by the rules with it.
+        if above(&lands_as).any(|above| selector.excludes(above, true)) {
+            each(Listed::LeftOut(lands_as.into_owned(), Reason::Excluded))?;
+            continue;
+        }
         let mut selected = Selected { root, selector, listed: listed.as_ref(), device, waiting: Vec::new() };
         let mut way = Way::new(&mut following, number, root, name.clone());
         while let Some(step) = way.step() {
@@ -111,17 +119,18 @@ struct Selected<'a> {
 impl Selected<'_> {
     /// What is given of an entry that cannot be looked at.
     fn without_a_look(&self, walk: &Way<'_, '_>, error: &std::io::Error, list_unreadable: bool) -> Listed {
-        let path = &*walk.path();
+        let path = walk.path().into_owned();
+        let is_named = self.root.is_at(&path);
         // Whether it is a directory is not known: what a rule says of either is what its owner meant.
-        if self.selector.excludes(path, false) || self.selector.excludes(path, true) {
-            return Listed::LeftOut(path.to_vec(), Reason::Excluded);
+        if self.selector.excludes(&path, false) || self.selector.excludes(&path, true) {
+            return Listed::LeftOut(path, Reason::Excluded);
         }
-        if is_gone(error) && !self.root.is(path) {
-            return Listed::LeftOut(path.to_vec(), Reason::Gone);
+        if is_gone(error) && !is_named {
+            return Listed::LeftOut(path, Reason::Gone);
         }
-        if list_unreadable && !self.root.is(path) {
-            tracing::warn!(path = %OsStr::from_bytes(path).display(), %error, "is left out");
-            return Listed::LeftOut(path.to_vec(), Reason::Unreadable);
+        if list_unreadable && !is_named {
+            tracing::warn!(path = %OsStr::from_bytes(&path).display(), %error, "is left out");
+            return Listed::LeftOut(path, Reason::Unreadable);
         }
         problem(&walk.source(), error)
     }
@@ -148,7 +157,7 @@ impl Selected<'_> {
             Astray::Dangling => (Reason::LinkDangling, "to nothing: make what it should lead to"),
             Astray::Loop => (Reason::LinkLoop, "to a directory that it lies in, or to itself: name there what is meant"),
         };
-        each(if self.root.is(&path) {
+        each(if self.root.is_at(&path) {
             problem(&walk.source(), format!("is a symbolic link, and $.links is \"follow\"; it leads {why}"))
         } else {
             Listed::LeftOut(path, reason)
@@ -157,6 +166,7 @@ impl Selected<'_> {
 
     fn take(&mut self, walk: &mut Way<'_, '_>, stat: &Stat, keeping: &mut Keeping<'_>, each: Each<'_>) -> Result<(), ControlError> {
         let path = walk.path().into_owned();
+        let is_named = self.root.is_at(&path);
         if is_partial(&path) {
             walk.pass();
             return each(Listed::LeftOut(path, Reason::Leftover));
@@ -175,11 +185,11 @@ impl Selected<'_> {
             return each(Listed::LeftOut(path, reason));
         }
         let Some(kind) = kind else {
-            return each(if self.root.is(&path) { problem(&walk.source(), no_kind(stat)) } else { Listed::LeftOut(path, Reason::Special) });
+            return each(if is_named { problem(&walk.source(), no_kind(stat)) } else { Listed::LeftOut(path, Reason::Special) });
         };
         let Some(mut found) = entry(walk, stat, kind, keeping, each)? else { return Ok(()) };
         let is_beyond = is_directory && self.device.is_some_and(|device| device != stat.st_dev);
-        if is_directory && !is_beyond && keeping.list_unreadable && !self.root.is(&path) {
+        if is_directory && !is_beyond && keeping.list_unreadable && !is_named {
             match walk.enter() {
                 Ok(()) => {}
                 Err(error) if is_gone(&error) => return gone(walk, each).map(drop),
@@ -233,31 +243,6 @@ fn kind_of(stat: &Stat, preserve: &Preserve) -> Option<Kind> {
 fn no_kind(stat: &Stat) -> String {
     let what = named(FileType::from_raw_mode(stat.st_mode));
     format!("is a {what}, and no file, directory or link: name one of these, or ask for preserve.specialFiles")
-}
-
-/// Two sources for one path are a problem, two directories included: their modes and times could not both arrive, and
-/// what they hold might meet below. The first one stays listed, so no path is listed twice. Below the top nothing can
-/// meet then, and a single root has no name twice: the memory that this takes is bounded by the names at the top.
-fn leave_out_collisions(roots: &mut [Brought], each: Each<'_>) -> Result<(), ControlError> {
-    if roots.len() < 2 {
-        return Ok(());
-    }
-    let mut taken: HashMap<Vec<u8>, usize> = HashMap::new();
-    let mut problems = Vec::new();
-    for number in 0..roots.len() {
-        let (before, rest) = roots.split_at_mut(number);
-        let Some((root, names)) = rest.first_mut() else { continue };
-        names.retain(|name| {
-            let Some(first) = taken.get(name).and_then(|first| before.get(*first)) else {
-                taken.insert(name.clone(), number);
-                return true;
-            };
-            let reason = format!("this and {:?} both land as {:?} at the destination", root.path_of(name), OsStr::from_bytes(name));
-            problems.push(problem(first.0.path_of(name).as_os_str().as_bytes(), reason));
-            false
-        });
-    }
-    problems.into_iter().try_for_each(each)
 }
 
 /// What is kept besides bytes, modes and times.
@@ -377,6 +362,6 @@ const fn named(kind: FileType) -> &'static str {
     }
 }
 
-fn problem(path: &[u8], reason: impl Display) -> Listed {
+pub fn problem(path: &[u8], reason: impl Display) -> Listed {
     Listed::Problem(path.to_vec(), reason.to_string())
 }

@@ -2,6 +2,7 @@
 
 mod attributes;
 mod basis;
+mod collisions;
 mod disk;
 mod file_map;
 mod first_names;
@@ -11,6 +12,7 @@ mod homes;
 mod identity;
 mod journal;
 mod keeping;
+mod leading;
 mod listing;
 mod mark;
 mod measured;
@@ -31,7 +33,7 @@ mod unkept;
 mod view;
 mod whereabouts;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -92,8 +94,7 @@ impl Destination for PosixDestination {
     }
 
     fn open(&self, transfer: &TransferId, plan: &PlanId, part_size: u64) -> io::Result<(Box<dyn OpenDestination>, Left)> {
-        let (open, left) = Open::new(self.0.clone(), Tree::open(&self.0, transfer)?, plan, part_size)?;
-        Ok((Box::new(open), left))
+        self.open_making(BTreeSet::new(), transfer, plan, part_size)
     }
 
     fn tour(&self) -> io::Result<Box<dyn Tour + '_>> {

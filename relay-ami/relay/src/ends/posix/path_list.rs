@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 use super::roots::{Names, Root, Roots, landing};
+use crate::above::above;
 
 /// Some 500 000 paths of 100 bytes, which take twice that in memory.
 const MOST_BYTES: u64 = 64 << 20;
@@ -17,7 +18,7 @@ const MOST_BYTES: u64 = 64 << 20;
 #[derive(Default)]
 pub struct PathList {
     named: BTreeSet<Vec<u8>>,
-    /// Names at the top that a line means without naming them: what it names does not land itself, only what it holds.
+    /// Paths that a line means without naming them: what it names does not land itself, only what it holds.
     held: BTreeSet<Vec<u8>>,
 }
 
@@ -46,13 +47,13 @@ impl PathList {
         let absolute = [b"/", &*plain].concat();
         let mut roots = brought.iter().map(|(root, _)| root);
         if plain.is_empty() {
-            self.held.extend(brought.iter().flat_map(|(_, names)| names.iter().cloned()));
+            self.held.extend(brought.iter().flat_map(|(root, names)| names.iter().map(|name| root.landing(name).into_owned())));
         } else if !line.starts_with(b"/") {
             self.named.insert(plain);
-        } else if let Some(path) = roots.find_map(|root| root.relative(&absolute)) {
-            self.named.insert(path.to_vec());
-        } else if let Some((_, names)) = brought.iter().find(|(root, _)| root.holds_all_of(&absolute)) {
-            self.held.extend(names.iter().cloned());
+        } else if let Some(path) = roots.find_map(|root| root.relative(&absolute).map(|path| root.landing(path))) {
+            self.named.insert(path.into_owned());
+        } else if let Some((root, names)) = brought.iter().find(|(root, _)| root.holds_all_of(&absolute)) {
+            self.held.extend(names.iter().map(|name| root.landing(name).into_owned()));
         } else {
             return Err(wrong("is not beneath $.source.paths; name what is, or a path as it lands"));
         }
@@ -61,9 +62,8 @@ impl PathList {
 
     /// Whether the path, or a directory above it, is on the list.
     pub fn has(&self, path: &[u8]) -> bool {
-        let above = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| &path[..at]);
-        let top = path.split(|byte| *byte == b'/').next().unwrap_or(path);
-        self.held.contains(top) || self.named.contains(path) || above.into_iter().any(|above| self.named.contains(above))
+        let is_meant = |path: &[u8]| self.named.contains(path) || self.held.contains(path);
+        is_meant(path) || above(path).any(is_meant)
     }
 
     /// Whether something below the path is on the list.
@@ -77,7 +77,8 @@ impl PathList {
         let is_at = |number: usize, root: &Root, path: &[u8]| {
             root.open_at(path, OFlags::PATH).is_ok() || follows && landing(roots, number, path).is_ok()
         };
-        let is_there = |path: &[u8]| roots.iter().enumerate().any(|(number, root)| root.brings(path) && is_at(number, root, path));
+        let comes = |number: usize, root: &Root, path: &[u8]| root.origin(path).is_some_and(|origin| is_at(number, root, &origin));
+        let is_there = |path: &[u8]| roots.iter().enumerate().any(|(number, root)| root.lands_in(path) || comes(number, root, path));
         self.named.iter().filter(|path| !is_there(path)).cloned().collect()
     }
 }

@@ -52,7 +52,7 @@ fn unreadable(segment: &Segment, error: &io::Error) -> SourceFailure {
 
 /// The paths of a request.
 pub struct PosixSource {
-    paths: Vec<PathBuf>,
+    paths: Vec<listing::Asked>,
     selection: Selection,
     preserve: Preserve,
     list_unreadable: bool,
@@ -70,7 +70,7 @@ impl PosixSource {
         let (selection, preserve) = (Selection::default(), Preserve::default());
         Self {
             roots: Roots::new(&paths),
-            paths,
+            paths: paths.into_iter().map(|path| (path, None)).collect(),
             selection,
             preserve,
             list_unreadable: false,
@@ -78,6 +78,13 @@ impl PosixSource {
             most_followed: MOST_FOLLOWED,
             keeps_inodes: Mutex::default(),
         }
+    }
+
+    /// The same, whose paths land, each in its turn, as these where there is one.
+    #[must_use]
+    pub fn landing_as(mut self, paths: impl IntoIterator<Item = Option<Vec<u8>>>) -> Self {
+        self.paths.iter_mut().zip(paths).for_each(|((_, lands_as), path)| *lands_as = path);
+        self
     }
 
     /// The same, of which only that is listed.
@@ -161,12 +168,14 @@ impl Source for PosixSource {
                 listing::list(&self.paths, &selector, &wish, each)
             }
             // Named once, as a problem of the first path: the request is wrong and not the machine.
-            Err(why) => each(Listed::Problem(self.paths.first().map_or(b"/" as &[u8], |path| path.as_os_str().as_bytes()).to_vec(), why)),
+            Err(why) => {
+                each(Listed::Problem(self.paths.first().map_or(b"/" as &[u8], |(path, _)| path.as_os_str().as_bytes()).to_vec(), why))
+            }
         }
     }
 
     fn places(&self) -> Vec<Place> {
-        whereabouts::places(&self.paths)
+        whereabouts::places(self.paths.iter().map(|(path, _)| path))
     }
 
     fn kernel(&self) -> Option<String> {

@@ -165,7 +165,7 @@ pub fn new_mode(mode: u16) -> Mode {
 /// The locked directory, made where it is absent.
 fn open_locked(parent: &OwnedFd, name: &str) -> io::Result<OwnedFd> {
     loop {
-        make_directory(parent, name.as_bytes())?;
+        make_directory(parent, name.as_bytes(), NEW_DIRECTORY)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = fs::openat2(parent, name, flags, Mode::empty(), BENEATH)?;
         let own = fs::fstat(&directory)?;

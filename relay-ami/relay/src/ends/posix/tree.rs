@@ -1,6 +1,6 @@
 //! The destination: a directory that nothing leaves. What comes waits in staging directories and is moved to its place.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs::File;
@@ -31,6 +31,8 @@ use crate::thread::lock;
 
 /// Directories are private until their own mode is set, last of all.
 pub const NEW_DIRECTORY: Mode = Mode::RWXU;
+/// As directories above the destination are made; where a default access control list counts, by that.
+pub const LEADING_DIRECTORY: Mode = Mode::RWXU.union(Mode::RGRP).union(Mode::XGRP).union(Mode::ROTH).union(Mode::XOTH);
 /// Never up, never through a link, whoever planted it.
 pub const BENEATH: ResolveFlags = ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
 /// Beginning of the name of any transfer's partial files.
@@ -50,6 +52,8 @@ pub struct Tree {
     pub is_tidied: AtomicBool,
     pub parents: Mutex<HashMap<Vec<u8>, Arc<Parent>>>,
     pub linked: Arc<Mutex<Linked>>,
+    /// Directories that no source has and that lead to what arrives: nobody sets their modes later.
+    leading: BTreeSet<Vec<u8>>,
 }
 
 impl Tree {
@@ -63,7 +67,14 @@ impl Tree {
         let journal = Journal::new(rustix::io::fcntl_dupfd_cloexec(&staging.directory, 0)?);
         let homes = Homes::open(rustix::io::fcntl_dupfd_cloexec(&root, 0)?, &partial_name, Arc::clone(&staging))?;
         let (attempts, is_tidied, parents, linked) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::default(), Arc::default());
-        Ok(Self { root, staging, partial_name, journal, homes, attempts, is_tidied, parents, linked })
+        let leading = BTreeSet::new();
+        Ok(Self { root, staging, partial_name, journal, homes, attempts, is_tidied, parents, linked, leading })
+    }
+
+    /// The same, in which these directories lead to what arrives.
+    #[must_use]
+    pub fn leading(self, leading: BTreeSet<Vec<u8>>) -> Self {
+        Self { leading, ..self }
     }
 
     /// A name that no other attempt at the entry has. Its room is asked for once: there are millions of them.
@@ -222,8 +233,11 @@ impl Tree {
                 found => break found?,
             }
         };
+        let mut length = path.len() - missing.iter().map(|name| name.len() + 1).sum::<usize>().min(path.len());
         for name in missing.into_iter().rev() {
-            make_directory(&directory, name)?;
+            length += name.len() + usize::from(length > 0);
+            let leads = self.leading.contains(path.get(..length).unwrap_or_default());
+            make_directory(&directory, name, if leads { LEADING_DIRECTORY } else { NEW_DIRECTORY })?;
             directory = fs::openat2(&directory, OsStr::from_bytes(name), flags, Mode::empty(), BENEATH)?;
         }
         Ok(directory)
@@ -275,8 +289,8 @@ impl Tree {
     }
 }
 
-pub fn make_directory(parent: &OwnedFd, name: &[u8]) -> io::Result<()> {
-    match in_own(parent, || fs::mkdirat(parent, OsStr::from_bytes(name), NEW_DIRECTORY)) {
+pub fn make_directory(parent: &OwnedFd, name: &[u8], mode: Mode) -> io::Result<()> {
+    match in_own(parent, || fs::mkdirat(parent, OsStr::from_bytes(name), mode)) {
         Ok(()) | Err(Errno::EXIST) => Ok(()),
         Err(error) => Err(keeping::no_name(parent, error)),
     }

@@ -29,7 +29,7 @@ pub fn ways(path: &Path) -> Vec<Way> {
 
 /// Where a source's paths are. Of many paths the first ones are told, and of each its own directory and some above it.
 #[must_use]
-pub fn places(paths: &[PathBuf]) -> Vec<Place> {
+pub fn places<'a>(paths: impl ExactSizeIterator<Item = &'a PathBuf>) -> Vec<Place> {
     let mounts = mounts();
     let told = paths.len().min(MOST_PLACES);
     let most = (MOST_DIRECTORIES / 2 / told.max(1)).max(2);
@@ -40,7 +40,7 @@ pub fn places(paths: &[PathBuf]) -> Vec<Place> {
         left = left.saturating_sub(length);
         left > 0
     };
-    paths.iter().take(told).map(place).take_while(fits).collect()
+    paths.take(told).map(place).take_while(fits).collect()
 }
 
 /// As [`nearest`]; a file, or a link that is meant itself, is the last of the names below the directory that holds it.

@@ -6,7 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use cpt_relay::control::Control as _;
 use cpt_relay::documents::survey::{listing_key, part_key, unselected_key};
-use cpt_relay::documents::text::TopName;
+use cpt_relay::documents::text::LandingPath;
 use serde_json::{Value, json};
 
 use super::{FOLDER, World};
@@ -26,9 +26,9 @@ fn what_the_source_does_not_have_is_listed_with_what_it_holds_first_and_nothing_
 #[test]
 fn of_a_path_without_a_slash_only_its_own_name_is_mirrored_as_rsync_does() {
     let mut world = World::new(&["set/a", "other/b"], &["set/a", "set/old", "other/old", "beside", "beside too/x"]);
-    (world.paths, world.within) = (vec!["set"], Some(vec![TopName::new("set").unwrap()]));
+    (world.paths, world.within) = (vec!["set"], Some(vec![LandingPath::new("set").unwrap()]));
     assert_eq!(world.extras(), (vec!["set/old".to_owned()], Value::Null));
-    (world.paths, world.within) = (vec!["set", "other"], Some(["set", "other"].map(|name| TopName::new(name).unwrap()).into()));
+    (world.paths, world.within) = (vec!["set", "other"], Some(["set", "other"].map(|name| LandingPath::new(name).unwrap()).into()));
     assert_eq!(world.extras().0, ["other/old", "set/old"], "whatever the order of the paths is");
 }
 

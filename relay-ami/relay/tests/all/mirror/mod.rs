@@ -3,6 +3,7 @@
 mod extras;
 mod folding;
 mod in_the_way;
+mod landing;
 mod removal;
 mod unreadable;
 
@@ -18,7 +19,7 @@ use cpt_relay::documents::command::Overwrite;
 use cpt_relay::documents::extras::{Deletion, Extra};
 use cpt_relay::documents::selection::Selection;
 use cpt_relay::documents::survey::part_key;
-use cpt_relay::documents::text::{DirectoryId, HexDigest, TopName};
+use cpt_relay::documents::text::{DirectoryId, HexDigest, LandingPath};
 use cpt_relay::ends::Destination;
 use cpt_relay::ends::posix::{PosixDestination, PosixSource};
 use cpt_relay::epoch::PROCESSES_PER_START;
@@ -36,7 +37,10 @@ struct World {
     control: Directory,
     /// Source paths, below `from`.
     paths: Vec<&'static str>,
-    within: Option<Vec<TopName>>,
+    within: Option<Vec<LandingPath>>,
+    /// Where each of the paths lands, if not under its own name.
+    lands_as: Vec<Option<&'static str>>,
+    above: Vec<LandingPath>,
     selection: Selection,
     special_files: bool,
     list_unreadable: bool,
@@ -54,6 +58,8 @@ impl World {
             control,
             paths,
             within: None,
+            lands_as: Vec::new(),
+            above: Vec::new(),
             selection,
             special_files: false,
             list_unreadable: false,
@@ -95,6 +101,7 @@ impl World {
         let preserve = Preserve { special_files: self.special_files, ..Preserve::default() };
         let source =
             PosixSource::new(paths).selecting(self.selection.clone()).preserving(preserve).listing_unreadable(self.list_unreadable);
+        let source = source.landing_as(self.lands_as.iter().map(|path| path.map(|path| path.as_bytes().to_vec())));
         serde_json::to_value(scan::source(&source, &self.control, "", scan::Options::default()).unwrap()).unwrap()
     }
 
@@ -117,6 +124,7 @@ impl World {
             unselected: (listed["unselectedParts"].as_u64().unwrap_or_default(), unselected.as_ref()),
             within: self.within.as_deref(),
             apart: self.within.as_deref().unwrap_or_default(),
+            above: &self.above,
             selector: &selector,
             preserve: Preserve { special_files: self.special_files, ..Preserve::default() },
             folder: FOLDER,

@@ -13,7 +13,7 @@ use cpt_relay::documents::attributes::Preserve;
 use cpt_relay::documents::command::Overwrite;
 use cpt_relay::documents::event::Failure;
 use cpt_relay::documents::survey::Survey;
-use cpt_relay::documents::text::{DirectoryId, HexDigest, TopName};
+use cpt_relay::documents::text::{DirectoryId, HexDigest, LandingPath};
 use cpt_relay::ends::posix::{PosixDestination, PosixSource};
 use cpt_relay::mirror::{Confirmed, Extras, MirrorError};
 use cpt_relay::scan;
@@ -24,7 +24,7 @@ const FOLDER: &str = "extras/1/";
 pub fn mirror(options: &Options) -> Result<ExitCode, CliError> {
     let (Some((to, sources)), control) = (options.paths.split_last(), open(options)?) else { return Err(usage()) };
     let (to, sources) = (PosixDestination(in_directory(to)?), sources.iter().map(in_directory).collect::<Result<Vec<_>, _>>()?);
-    let within: Option<Vec<TopName>> = sources.iter().map(|path| top(path)).collect();
+    let within: Option<Vec<LandingPath>> = sources.iter().map(|path| top(path)).collect();
     let wrong = |why: String| CliError::failed(Failure::SurveyProblem, why);
     let selector = Selector::new(&options.select).map_err(wrong)?;
     let preserve = Preserve { special_files: true, ..Preserve::default() };
@@ -46,6 +46,7 @@ pub fn mirror(options: &Options) -> Result<ExitCode, CliError> {
         unselected: (unselected_parts, unselected.as_ref()),
         within: within.as_deref(),
         apart: within.as_deref().unwrap_or_default(),
+        above: &[],
         selector: &selector,
         preserve,
         folder: FOLDER,
@@ -78,9 +79,9 @@ pub fn mirror(options: &Options) -> Result<ExitCode, CliError> {
 }
 
 /// The name that a path without a slash at its end brings.
-fn top(path: &Path) -> Option<TopName> {
+fn top(path: &Path) -> Option<LandingPath> {
     let is_whole = path.as_os_str().as_bytes().ends_with(b"/");
-    PathBuf::from(path).file_name().and_then(OsStr::to_str).filter(|_| !is_whole).and_then(|name| TopName::new(name).ok())
+    PathBuf::from(path).file_name().and_then(OsStr::to_str).filter(|_| !is_whole).and_then(|name| LandingPath::new(name).ok())
 }
 
 fn said(error: MirrorError) -> CliError {

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::attributes::Preserve;
-pub use super::options::{Compare, Compress, Overwrite, Verify};
+pub use super::options::{Compare, Compress, Overwrite, SourcePath, Verify};
 use super::percent;
 use super::selection::Selection;
 use super::text::{
-    AbsolutePath, Address, AnnouncementKey, DirectoryId, HexDigest, MarkName, Partition, Region, RouteKeyText, SchemaVersion1, TopName,
+    AbsolutePath, Address, AnnouncementKey, DirectoryId, HexDigest, LandingPath, MarkName, Partition, Region, RouteKeyText, SchemaVersion1,
     TransferId, UserText,
 };
 
@@ -60,7 +60,7 @@ command!(
     ScanSource {
         side: String,
         control: ControlPlace,
-        paths: Vec<AbsolutePath>,
+        paths: Vec<SourcePath>,
         /// What the listing says beyond the default, for it to be kept.
         #[serde(default)]
         preserve: Preserve,
@@ -145,12 +145,15 @@ command!(
         unselected_parts: u64,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unselected_digest: Option<HexDigest>,
-        /// Names at the top of the destination that are mirrored; the default is all of it.
+        /// What of the destination is mirrored; the default is all of it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        within: Option<Vec<TopName>>,
+        within: Option<Vec<LandingPath>>,
         /// Those that one source path brings each: of each it is said whether most of it would go.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        apart: Vec<TopName>,
+        apart: Vec<LandingPath>,
+        /// Directories that lead to what arrives, and that no source has: these and those above them are no extras.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        above: Vec<LandingPath>,
         #[serde(default)]
         preserve: Preserve,
         #[serde(default)]
@@ -226,6 +229,9 @@ command!(
         plan: String,
         #[serde(default)]
         verify: Verify,
+        /// Directories that lead to what arrives, and that no source has: these and those above them are made as others would make them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        above: Vec<LandingPath>,
     }
 );
 command!(

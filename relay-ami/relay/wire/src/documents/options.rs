@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::text::{AbsolutePath, LandingPath};
+
 /// The receiver's check before a chunk counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -44,4 +46,38 @@ pub enum Overwrite {
     IfNewer,
     /// None.
     Never,
+}
+
+/// A source path, and under which path it arrives where that is not its own name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum SourcePath {
+    Own(AbsolutePath),
+    As(NamedPath),
+}
+
+/// What is at `path` arrives as `as`; with a slash at its end what it holds arrives in there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NamedPath {
+    pub path: AbsolutePath,
+    #[serde(rename = "as")]
+    pub lands_as: LandingPath,
+}
+
+impl SourcePath {
+    #[must_use]
+    pub const fn path(&self) -> &AbsolutePath {
+        match self {
+            Self::Own(path) | Self::As(NamedPath { path, .. }) => path,
+        }
+    }
+
+    #[must_use]
+    pub const fn lands_as(&self) -> Option<&LandingPath> {
+        match self {
+            Self::Own(_) => None,
+            Self::As(NamedPath { lands_as, .. }) => Some(lands_as),
+        }
+    }
 }

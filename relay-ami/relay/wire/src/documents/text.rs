@@ -78,10 +78,10 @@ checked_text!(
     "an absolute path of at most 4096 characters without NUL"
 );
 checked_text!(
-    /// A name at the top of a destination.
-    TopName,
-    |text| !matches!(text, "" | "." | "..") && !text.contains(['/', '\0']),
-    "a name without '/' and NUL, and neither '.' nor '..'"
+    /// A path below a destination, under which something arrives.
+    LandingPath,
+    |text| text.chars().count() <= 4096 && !text.contains('\0') && text.split('/').all(|name| !matches!(name, "" | "." | "..")),
+    "a path below the destination of at most 4096 characters: names joined by '/', none of them empty, '.' or '..', without NUL"
 );
 checked_text!(
     /// What tells a mark from everything else: nobody guesses it.
@@ -199,6 +199,18 @@ fn is_region(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_arrives_stays_below_the_destination() {
+        let longest = "a".repeat(4096);
+        for right in ["set", "2026/run-17", "...", ".x/..x", "a\nb/\u{e4}", &longest] {
+            assert_eq!(LandingPath::new(right).unwrap().as_str(), right);
+        }
+        let longer = "a".repeat(4097);
+        for wrong in ["", "/", "/set", "set/", "a//b", ".", "..", "a/./b", "a/..", "../a", "a\0b", &longer] {
+            assert!(LandingPath::new(wrong).is_err(), "{wrong:?}");
+        }
+    }
 
     #[test]
     fn a_path_has_any_name_that_is_safe_in_keys_and_names_of_files() {

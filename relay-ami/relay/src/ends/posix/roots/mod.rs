@@ -6,6 +6,7 @@ mod reach;
 mod target;
 mod walk;
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -40,7 +41,8 @@ pub fn check_kernel() -> Result<(), String> {
     }
 }
 
-/// A path of a request that is open. Like rsync: a path lands under its base name, with a trailing slash its contents do.
+/// A path of a request that is open. Like rsync: a path lands under its base name, with a trailing slash its contents do; unless it has
+/// another name of its own there.
 #[derive(Debug)]
 pub struct Root {
     directory: OwnedFd,
@@ -50,6 +52,8 @@ pub struct Root {
     real: Vec<u8>,
     /// The part of `directory` that is meant; none for all of it.
     name: Option<Vec<u8>>,
+    /// Where that lands, if not under its own name: the path that it has there, or the directory for all of it.
+    lands_as: Option<Vec<u8>>,
 }
 
 impl Root {
@@ -63,7 +67,7 @@ impl Root {
         };
         let real = plain_names(reached.path.as_os_str().as_bytes()).flat_map(|name| [b"/", name].concat()).collect();
         let directory = reached.whole()?;
-        Ok(Self { directory, base, real, name })
+        Ok(Self { directory, base, real, name, lands_as: None })
     }
 
     fn base(&self) -> &[u8] {
@@ -87,6 +91,47 @@ impl Root {
         Some((stat.st_dev, stat.st_ino))
     }
 
+    /// The same, which lands somewhere else.
+    #[must_use]
+    pub fn landing_as(self, lands_as: Option<Vec<u8>>) -> Self {
+        Self { lands_as, ..self }
+    }
+
+    /// Where `relative`, which is meant or beneath what is, lands.
+    #[must_use]
+    pub fn landing<'a>(&self, relative: &'a [u8]) -> Cow<'a, [u8]> {
+        match (&self.lands_as, &self.name) {
+            (None, _) => relative.into(),
+            (Some(directory), None) => [directory, b"/" as &[u8], relative].concat().into(),
+            (Some(path), Some(name)) => [path, relative.get(name.len()..).unwrap_or_default()].concat().into(),
+        }
+    }
+
+    /// What lands as `path`, by names below the root's directory; none where nothing of this root does.
+    #[must_use]
+    pub fn origin<'a>(&self, path: &'a [u8]) -> Option<Cow<'a, [u8]>> {
+        let below = |above: &[u8]| path.strip_prefix(above).filter(|rest| rest.is_empty() || rest.starts_with(b"/"));
+        match (&self.lands_as, &self.name) {
+            (None, None) => Some(path.into()),
+            (None, Some(name)) => below(name).map(|_| path.into()),
+            (Some(directory), None) => below(directory).and_then(|rest| rest.strip_prefix(b"/")).map(Cow::from),
+            (Some(lands_as), Some(name)) => below(lands_as).map(|rest| [name, rest].concat().into()),
+        }
+    }
+
+    /// Returns whether `path` is a directory that leads to where this lands.
+    #[must_use]
+    pub fn lands_in(&self, path: &[u8]) -> bool {
+        let lands_as = self.lands_as.as_deref().and_then(|lands_as| lands_as.strip_prefix(path));
+        lands_as.is_some_and(|rest| rest.starts_with(b"/") || rest.is_empty() && self.name.is_none())
+    }
+
+    /// Bytes of the longer one of the paths that something has here and there, whose path below the root's directory has so many.
+    fn longest(&self, relative: usize) -> usize {
+        let there = self.lands_as.as_ref().map_or(0, |lands_as| lands_as.len() + 1 + relative - self.name.as_ref().map_or(0, Vec::len));
+        there.max(self.base.len() + 1 + relative)
+    }
+
     /// The directory's path in its plainest spelling, and the name in it that is meant.
     fn split(path: &[u8]) -> io::Result<(Vec<u8>, Option<Vec<u8>>)> {
         let mut names: Vec<&[u8]> = plain_names(path).collect();
@@ -99,7 +144,7 @@ impl Root {
         Ok((names.iter().flat_map(|name| [b"/", *name].concat()).collect(), name))
     }
 
-    /// Names that this brings to the top of the destination, sorted, each once, and those of them that are left out: those of
+    /// Names in the root's directory that land, sorted, each once, and those of them that are left out: those of
     /// partial files of earlier transfers to here, which no receiver takes.
     pub fn names(&self) -> io::Result<(Names, Names)> {
         let all = match &self.name {
@@ -124,12 +169,6 @@ impl Root {
         self.name.is_none() && self.base == source
     }
 
-    /// Whether this is where what lands as `path` comes from.
-    #[must_use]
-    pub fn brings(&self, path: &[u8]) -> bool {
-        self.name.as_deref().is_none_or(|name| path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/")))
-    }
-
     /// The file system of the path itself: of the directory that was named, whose contents or which is meant.
     pub fn device(&self) -> io::Result<u64> {
         let stat = match &self.name {
@@ -143,6 +182,12 @@ impl Root {
     #[must_use]
     pub fn is(&self, relative: &[u8]) -> bool {
         self.name.as_deref() == Some(relative)
+    }
+
+    /// Returns whether the very path that was asked for lands as `path`.
+    #[must_use]
+    pub fn is_at(&self, path: &[u8]) -> bool {
+        self.origin(path).is_some_and(|origin| self.is(&origin))
     }
 
     /// Returns where `name`, one of those at the top, is.

@@ -1,6 +1,6 @@
 //! Everything beneath a directory, depth first, the names of each directory sorted.
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 use std::ffi::{CStr, CString, OsStr};
 use std::io;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -178,6 +178,12 @@ impl<R: Borrow<Root>> Walk<R> {
         &self.relative
     }
 
+    /// Path of what was given last, as it lands.
+    #[must_use]
+    pub fn landing(&self) -> Cow<'_, [u8]> {
+        self.root.borrow().landing(&self.relative)
+    }
+
     /// Path of what was given last, from the file system's root on.
     #[must_use]
     pub fn source(&self) -> Vec<u8> {
@@ -289,7 +295,7 @@ impl<R: Borrow<Root>> Walk<R> {
     }
 
     fn look(&mut self) -> Step {
-        if self.root.borrow().base.len() + 1 + self.relative.len() >= PATH_MAX {
+        if self.root.borrow().longest(self.relative.len()) >= PATH_MAX {
             return Step::Problem(Errno::NAMETOOLONG.into());
         }
         let (directory, name) = self.place();
