@@ -111,6 +111,7 @@ def _ends(written: str) -> tuple[str | None, str | None]:
         source, destination = request["source"], request["destination"]
         first, *more = source["paths"]
         left = f" and {len(more):,} more" if more else ""
+        first = first if isinstance(first, str) else f"{first['path']} as {first['as']}"
         return f"{source['instanceId']}:{first}{left}", f"{destination['instanceId']}:{destination['path']}"
     except (ValueError, TypeError, KeyError):
         return None, None

@@ -31,6 +31,14 @@ def request(
             help="Regions of the two machines; one region stands for both. Default: they are looked for.",
         ),
     ] = None,
+    lands_as: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="PATH",
+            help="Path in that directory under which it arrives, e.g. 2026/run-17. Default: its own last name.",
+        ),
+    ] = None,
     local: Local = False,
     as_json: AsJson = False,
 ) -> None:
@@ -42,8 +50,9 @@ def request(
     except OptionError as error:
         say(f"cpt: {error}", err=True)
         raise typer.Exit(ExitCode.USAGE) from None
+    named = source_path if lands_as is None else {"path": source_path, "as": lands_as}
     document = {
-        "source": {"instanceId": source, "region": near, "paths": [source_path]},
+        "source": {"instanceId": source, "region": near, "paths": [named]},
         "destination": {"instanceId": destination, "region": far, "path": destination_path},
     }
     try:

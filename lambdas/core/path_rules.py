@@ -2,18 +2,23 @@
 
 import json
 
-from lambdas.core.end_kinds.machine import landing_name
+from lambdas.core.end_kinds.machine import NamedPath, landing_of, path_of
+from lambdas.core.landing import is_or_holds
 from lambdas.core.selection import Selection
 
 # A machine gets its command as one variable, which Linux limits to 131 072 bytes: in base64 90 000 bytes are 120 000.
 PATHS_BYTES = 90_000
 
 
-def problems(sources: list[str], destination: str, select: Selection) -> list[str]:
+def problems(sources: list[str | NamedPath], destination: str, select: Selection) -> list[str]:
     """One line for each: field, value, what would be right."""
-    found = [problem for i, path in enumerate(sources) for problem in _dots(f"$.source.paths[{i}]", path)]
+    found = [problem for i, path in enumerate(sources) for problem in _dots(_field(i, path), path_of(path))]
     found += _dots("$.destination.path", destination)
     return found + _collisions(sources) + _too_long_together(sources, select)
+
+
+def _field(number: int, path: str | NamedPath) -> str:
+    return f"$.source.paths[{number}]" + (".path" if isinstance(path, NamedPath) else "")
 
 
 def _dots(where: str, path: str) -> list[str]:
@@ -22,9 +27,15 @@ def _dots(where: str, path: str) -> list[str]:
     return []
 
 
-def _too_long_together(paths: list[str], select: Selection) -> list[str]:
+def _too_long_together(paths: list[str | NamedPath], select: Selection) -> list[str]:
     told = select.command(0.0)
-    size, rules = len(json.dumps(paths)), len(json.dumps(told)) if told else 0
+    named = [path.lands_as for path in paths if isinstance(path, NamedPath)]
+    written = [path if isinstance(path, str) else path.to_document() for path in paths]
+    # The destination is told of these thrice: what is mirrored, what each path brings, which directories lead there.
+    size, rules = (
+        len(json.dumps(written)) + 2 * sum(map(len, map(json.dumps, named))),
+        len(json.dumps(told)) if told else 0,
+    )
     if size + rules <= PATHS_BYTES:
         return []
     if size <= rules:
@@ -38,18 +49,32 @@ def _too_long_together(paths: list[str], select: Selection) -> list[str]:
     ]
 
 
-def _collisions(paths: list[str]) -> list[str]:
-    """Two paths that land under one name. What paths that end with a slash bring, the survey of the source knows."""
-    seen: dict[str, int] = {}
+def _collisions(paths: list[str | NamedPath]) -> list[str]:
+    """Two paths that land under one name, or one below the other, as far as the request tells.
+
+    What paths that end with a slash bring, the survey of the source knows.
+    """
+    seen: list[tuple[str | NamedPath, str, bool]] = []
     problems = []
     for i, path in enumerate(paths):
-        name = landing_name(path)
+        name = landing_of(path)
         if name is None:
             continue
-        if name in seen:
+        is_contents = path_of(path).endswith("/")
+        for other, there, holds_contents in seen:
+            if is_contents and holds_contents:
+                continue
+            if name == there:
+                how = f"both land as '{name}'"
+            elif (is_or_holds(there, name) and not holds_contents) or (is_or_holds(name, there) and not is_contents):
+                how = f"land as '{name}' and '{there}', one below the other"
+            else:
+                continue
             problems.append(
-                f"$.source.paths[{i}]: '{path}' and '{paths[seen[name]]}' both land as '{name}'; "
-                "move them in two transfers to two destinations"
+                f"$.source.paths[{i}]: '{path_of(path)}' and '{path_of(other)}' {how}; give one of them another "
+                'path to land as, e.g. {"path": "/data/set", "as": "2026/set"}'
             )
-        seen.setdefault(name, i)
+            break
+        else:
+            seen.append((path, name, is_contents))
     return problems

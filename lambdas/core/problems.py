@@ -60,6 +60,8 @@ _UNION_BRANCHES = (
     "Sides",
     "Types",
     "TypesBySide",
+    "PlainPath",
+    "NamedPath",
 )
 
 

@@ -49,6 +49,12 @@ def test_request_for_two_machines_is_accepted_as_it_is() -> None:
     assert (request.destination.region, request.destination.path) == ("eu-west-1", "/restore")
 
 
+def test_request_names_the_path_under_which_something_arrives() -> None:
+    answer = cpt(SOURCE, "/data/set", DESTINATION, "/restore", "--as", "2026/set")
+    assert json.loads(answer.stdout)["source"]["paths"] == [{"path": "/data/set", "as": "2026/set"}]
+    assert parse_request(json.loads(answer.stdout), Limits(REGIONS, 8, ())).source.tops == ["2026/set"]
+
+
 def test_regions_that_are_given_are_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requesting, "home", lambda *, local: SimpleNamespace())
     regions = ["--regions", "eu-west-1,us-west-2"]
@@ -61,6 +67,7 @@ def test_regions_that_are_given_are_not_looked_for(monkeypatch: pytest.MonkeyPat
     [
         ([SOURCE, "data", DESTINATION, "/restore"], ExitCode.REQUEST, "$.source.paths[0]"),
         ([SOURCE, "/data", SOURCE, "/restore"], ExitCode.REQUEST, "is the source as well"),
+        ([SOURCE, "/data", DESTINATION, "/x", "--as", "../x"], ExitCode.REQUEST, "$.source.paths[0].as"),
         (["i-0123456789abcdef0", "/data", DESTINATION, "/x"], ExitCode.USAGE, "name it by --regions"),
         ([SOURCE, "/data", DESTINATION, "/x", "--regions", "a,b,c"], ExitCode.USAGE, "e.g. us-west-2,eu-west-1"),
         ([SOURCE, "/data", DESTINATION, "/x", "--regions", "mars-north-1"], ExitCode.REQUEST, "is not enrolled"),

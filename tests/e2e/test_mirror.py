@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import signal
+import stat
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -164,11 +165,16 @@ def change_kinds(source: Path, destination: Path) -> int:
 
 
 def test_what_has_become_of_another_kind_is_confirmed_goes_first_and_its_successor_comes(
-    account: Account, ends: tuple[Path, Path, dict[str, Any]]
+    account: Account, ends: tuple[Path, Path, dict[str, Any]], tmp_path: Path
 ) -> None:
+    """Beside it a directory lands under another path than its own name."""
     source, out, request = ends
     in_the_way = change_kinds(source, out / "set")
     (out / "set" / "old").write_text("goes last")
+    make_files(tmp_path / "run-17", small=5)
+    request["source"]["paths"].append({"path": f"{tmp_path}/run-17", "as": "2026/new/run"})
+    (out / "2026").mkdir()
+    (out / "2026" / "other").write_text("of another transfer")
     before = stamps(out)
     look = succeeded(account.run({**request, "dryRun": True}, "mirror-kinds-look"))
     assert stamps(out) == before
@@ -180,6 +186,9 @@ def test_what_has_become_of_another_kind_is_confirmed_goes_first_and_its_success
     run = account.run({**request, "confirmDelete": told["digest"]}, "mirror-kinds")
     assert succeeded(run)["deleted"]["entries"] == in_the_way + 1
     assert tree(out / "set") == tree(source)
+    assert tree(out / "2026" / "new" / "run") == tree(tmp_path / "run-17")
+    assert (out / "2026" / "other").read_text() == "of another transfer"
+    assert stat.S_IMODE((out / "2026" / "new").stat().st_mode) == 0o755
     states = account.history(run.arn)
     assert states.index("Plan Chunks") < states.index("Make Way") < states.index("Start Transfer")
     assert states.index("Verify Transfer") < states.index("Delete Extras")

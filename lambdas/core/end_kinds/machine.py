@@ -7,9 +7,10 @@ A kind of end is one module like this and one alternative in contract `transfer-
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag
 
 from lambdas.core.documents import ABSOLUTE_PATH, USER, Document, InstanceId, Integer, Region
+from lambdas.core.landing import LandingPath, leading
 
 Path = Annotated[str, Field(pattern=ABSOLUTE_PATH, max_length=4096)]
 User = Annotated[str, Field(pattern=USER)]
@@ -21,6 +22,37 @@ def landing_name(path: str) -> str | None:
     if path.endswith("/"):
         return None
     return next((part for part in reversed(path.split("/")) if part not in ("", ".")), None)
+
+
+class NamedPath(Document):
+    """A source path that arrives under another path than its own name; with a slash at its end, what it holds does."""
+
+    path: Path
+    lands_as: LandingPath = Field(alias="as")
+
+
+def _is_named(value: object) -> str:
+    return "NamedPath" if isinstance(value, dict | NamedPath) else "PlainPath"
+
+
+SourcePath = Annotated[
+    Annotated[Path, Tag("PlainPath")] | Annotated[NamedPath, Tag("NamedPath")], Discriminator(_is_named)
+]
+
+
+def path_of(path: str | NamedPath) -> str:
+    """The path at the source."""
+    return path if isinstance(path, str) else path.path
+
+
+def landing_of(path: str | NamedPath) -> str | None:
+    """Where it lands below the destination, or its contents do; None where these land in the destination itself."""
+    return landing_name(path) if isinstance(path, str) else path.lands_as
+
+
+def words(path: str | NamedPath) -> str:
+    """From where to where, for people."""
+    return path if isinstance(path, str) else f"{path.path} as {path.lands_as}"
 
 
 class MachineEnd(Document):
@@ -50,17 +82,33 @@ class MachineEnd(Document):
 class SourceMachine(MachineEnd):
     """The machine that has the data."""
 
-    paths: list[Path] = Field(min_length=1, max_length=100)
+    paths: list[SourcePath] = Field(min_length=1, max_length=100)
+
+    @property
+    def plain_paths(self) -> list[str]:
+        """The paths, without where they arrive."""
+        return [path_of(path) for path in self.paths]
+
+    @property
+    def asked_paths(self) -> list[str | dict[str, str]]:
+        """The paths as the request has them."""
+        return [path if isinstance(path, str) else path.to_document() for path in self.paths]
 
     @property
     def tops(self) -> list[str] | None:
-        """The names that the paths bring to the top of the destination; None where the contents of one arrive there."""
-        return None if any(landing_name(path) is None for path in self.paths) else self.apart
+        """Where the paths land below the destination; None where the contents of one land in the destination itself."""
+        return None if any(landing_of(path) is None for path in self.paths) else self.apart
 
     @property
     def apart(self) -> list[str]:
-        """The names that one path each brings there."""
-        return [name for path in self.paths if (name := landing_name(path)) is not None]
+        """Where single paths land there; contents of several that land in one directory are told together."""
+        return list(dict.fromkeys(name for path in self.paths if (name := landing_of(path)) is not None))
+
+    @property
+    def above(self) -> list[str]:
+        """Directories that lead to what arrives and that no source has, without those above them."""
+        named = [path for path in self.paths if isinstance(path, NamedPath)]
+        return leading((path.lands_as, path.path.endswith("/")) for path in named)
 
 
 class DestinationMachine(MachineEnd):

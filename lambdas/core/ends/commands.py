@@ -93,6 +93,12 @@ def _replacing(transfer: AcceptedTransfer) -> Command:
     return {} if overwrite == "always" else {"overwrite": overwrite}
 
 
+def _leading(transfer: AcceptedTransfer) -> Command:
+    """Directories of the destination that no source has and that lead to what arrives, where there are such."""
+    above = transfer.request.source.above
+    return {"above": above} if above else {}
+
+
 def _selection(transfer: AcceptedTransfer) -> Command:
     """What of the source paths is moved; empty where everything is."""
     select = transfer.request.select.command(transfer.execution_started_at)
@@ -108,7 +114,7 @@ def scan_source(transfer: AcceptedTransfer, control: Control, announce: str | No
         **_keeping(transfer),
         "side": "source",
         "control": control.to_document(),
-        "paths": transfer.request.source.paths,
+        "paths": transfer.request.source.asked_paths,
     }
     select = _selection(transfer)
     command |= {} if transfer.request.compress == "never" else {"compress": transfer.request.compress}
@@ -160,7 +166,7 @@ def scan_digests(transfer: AcceptedTransfer, control: Control, parts: int) -> Co
         **_as(transfer.request.source.run_as),
         "side": "digests",
         "control": control.to_document(),
-        "paths": transfer.request.source.paths,
+        "paths": transfer.request.source.plain_paths,
         "parts": parts,
     }
 
@@ -215,6 +221,7 @@ def scan_extras(transfer: AcceptedTransfer, control: Control, source: SourceSurv
         **({"select": select} if select else {}),
         **({"within": request.source.tops} if request.source.tops is not None else {}),
         **({"apart": request.source.apart} if request.source.apart else {}),
+        **_leading(transfer),
         **(left_out if source.unselected_parts else {}),
         "side": "extras",
         "control": control.to_document(),
@@ -259,6 +266,7 @@ def receive(transfer: AcceptedTransfer, control: Control, epoch: int, plan_key: 
         "destination": transfer.request.destination.path,
         "verify": transfer.request.verify,
         "plan": plan_key,
+        **_leading(transfer),
     }
 
 
@@ -272,7 +280,7 @@ def send(
         "control": control.to_document(),
         "epoch": epoch,
         "plan": plan_key,
-        "paths": transfer.request.source.paths,
+        "paths": transfer.request.source.plain_paths,
         "keepaliveSeconds": max(1, relay_time_to_live_seconds // KEEPALIVES_PER_LIFE),
         "compress": transfer.request.compress,
     }

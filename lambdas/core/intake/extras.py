@@ -10,7 +10,7 @@ from lambdas.core.transfer import AcceptedTransfer
 
 def check_source(transfer: AcceptedTransfer, source: SourceSurvey) -> None:
     """Raise DeletionRefused where the source has nothing in which something could be missing."""
-    paths = transfer.request.source.paths
+    paths = transfer.request.source.plain_paths
     if not source.directories and not any(path.endswith("/") for path in paths):
         raise DeletionRefused(
             f"$.delete: true, and none of $.source.paths ({', '.join(paths)[:200]}) brings a directory: there is "

@@ -11,7 +11,7 @@ def differences(before: AcceptedTransfer, now: AcceptedTransfer) -> list[str]:
     was, is_ = before.request, now.request
     pairs: list[tuple[str, object, object]] = [
         ("$.source.instanceId", was.source.instance_id, is_.source.instance_id),
-        ("$.source.paths", was.source.paths, is_.source.paths),
+        ("$.source.paths", was.source.asked_paths, is_.source.asked_paths),
         ("$.destination.instanceId", was.destination.instance_id, is_.destination.instance_id),
         ("$.destination.path", was.destination.path, is_.destination.path),
     ]

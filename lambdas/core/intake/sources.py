@@ -31,5 +31,9 @@ def exchanged(before: Iterable[SourcePath], now: Iterable[SourcePath], when: str
 def mirror_key(transfer: AcceptedTransfer) -> str:
     """Return what tells a mirror from others, whatever its runs are called: its ends and their paths."""
     request = transfer.request
-    ends = (request.source.instance_id, *request.source.paths, request.destination.instance_id)
+    # Of a path without another name the same as ever: what is noted of mirrors stays.
+    paths = (
+        part for path in request.source.asked_paths for part in ([path] if isinstance(path, str) else path.values())
+    )
+    ends = (request.source.instance_id, *paths, request.destination.instance_id)
     return blake2b("\0".join((*ends, request.destination.path)).encode(), digest_size=16).hexdigest()

@@ -16,7 +16,8 @@ _REMEDIES = (
     ("directories that links lead to", "or leave this path out"),
     ("permission", "let root read (source) or write (destination) it, or the user of runAs or the destination's owner"),
     ("read-only", "mount the file system for writing or choose another destination"),
-    ("both land as", "move them in two transfers to two destinations"),
+    ("both land as", "move them in two transfers to two destinations, or give one another path in 'as'"),
+    ("would be below the other", "give one of them another path in 'as'"),
     ("not a directory", "name a directory, or remove the file that is in the way"),
     ("modification time", "or leave this path out"),
     ("no space", "free some space or choose another destination"),
@@ -36,7 +37,7 @@ def empty_source(transfer: AcceptedTransfer, source: SourceSurvey) -> str | None
     request = transfer.request
     if source.files or source.symlinks or request.is_profiling:
         return None
-    first, *others = request.source.paths
+    first, *others = request.source.plain_paths
     more = f" and {len(others)} more" if others else ""
     where = f"'{first}'{more} on {transfer.source.instance_id}"
     if source.unselected:

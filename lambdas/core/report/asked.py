@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from lambdas.core.end_kinds.machine import words
 from lambdas.core.request import TransferRequest
 from lambdas.core.visible import visible
 
@@ -15,7 +16,7 @@ def moved(request: TransferRequest) -> tuple[str, str]:
     """Paths of the source and the destination, each with its machine; control characters are shown, not sent."""
     paths, source, destination = request.source.paths, request.source, request.destination
     more = f" and {len(paths) - SHOWN_PATHS:,} more" if len(paths) > SHOWN_PATHS else ""
-    named = _in_line(", ".join(paths[:SHOWN_PATHS])) + more
+    named = _in_line(", ".join(map(words, paths[:SHOWN_PATHS]))) + more
     return (
         f"{named} on {source.instance_id} ({source.region})",
         f"{_in_line(destination.path)} on {destination.instance_id} ({destination.region})",

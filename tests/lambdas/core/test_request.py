@@ -141,7 +141,7 @@ def test_two_paths_that_land_under_one_name_are_refused(first: str, second: str,
     document["source"]["paths"] = [first, second]
     assert refusal(document) == [
         f"$.source.paths[1]: '{second}' and '{first}' both land as '{name}'; "
-        "move them in two transfers to two destinations"
+        'give one of them another path to land as, e.g. {"path": "/data/set", "as": "2026/set"}'
     ]
 
 

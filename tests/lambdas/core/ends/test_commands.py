@@ -26,6 +26,10 @@ CONTROL = Control(
 LISTEN = commands.listen_addresses("10.0.0.1", "54.0.0.1", 4600)
 LAUNCHED = RelayMachine(node_id="source-1-0", listen=LISTEN, time_to_live_seconds=900)
 LENT = RelayMachine(node_id="source-2-0", listen=LISTEN, bandwidth_limit_mbps=80)
+ELSEWHERE = {
+    **request()["source"],
+    "paths": ["/data/set", {"path": "/data/run-17", "as": "2026/run"}, {"path": "/data/in/", "as": "here/in"}],
+}
 COMMANDS: dict[str, dict[str, Any]] = {
     "scan source": commands.scan_source(transfer(), CONTROL),
     "scan source, announced": commands.scan_source(transfer(), CONTROL, "announced/first.json"),
@@ -44,6 +48,13 @@ COMMANDS: dict[str, dict[str, Any]] = {
         survey(3).source.model_copy(update={"unselected_parts": 1, "unselected_digest": "cd" * 32}),
     ),
     "delete": commands.delete(transfer(delete=True), CONTROL, extras(), 65536),
+    "scan source that lands elsewhere": commands.scan_source(transfer(source=ELSEWHERE), CONTROL),
+    "scan digests of what lands elsewhere": commands.scan_digests(transfer(source=ELSEWHERE), CONTROL, 3),
+    "scan extras of what lands elsewhere": commands.scan_extras(
+        transfer(delete=True, source=ELSEWHERE), CONTROL, survey(3).source
+    ),
+    "receive what lands elsewhere": commands.receive(transfer(source=ELSEWHERE), CONTROL, 1, f"{ENDS}plan.json"),
+    "send what lands elsewhere": commands.send(transfer(source=ELSEWHERE), CONTROL, 1, f"{ENDS}plan.json", 900),
     "relay": commands.relay("first", "k" * 43, 600, {"i-0123456789abcdef0": LAUNCHED}),
     "relays, one of them on an existing machine": commands.relay(
         "first", "k" * 43, 600, {"i-0123456789abcdef0": LAUNCHED, "i-0123456789abcdef1": LENT}
@@ -67,6 +78,17 @@ def test_the_sender_packs_where_the_request_says_so() -> None:
 def test_what_reads_the_source_is_told_its_paths() -> None:
     for name in ("scan source", "scan digests", "send"):
         assert COMMANDS[name]["paths"] == transfer().request.source.paths
+
+
+def test_where_paths_land_is_told_to_whatever_lists_or_makes_something_of_it() -> None:
+    paths = ["/data/set", "/data/run-17", "/data/in/"]
+    named = ELSEWHERE["paths"]
+    told = {name: command for name, command in COMMANDS.items() if name.endswith("elsewhere")}
+    assert [command.get("paths") for command in told.values()] == [named, paths, None, None, paths]
+    assert [command.get("above") for command in told.values()] == [None, None, *[["2026", "here/in"]] * 2, None]
+    extras = COMMANDS["scan extras of what lands elsewhere"]
+    assert extras["within"] == extras["apart"] == ["set", "2026/run", "here/in"]
+    assert not any("above" in command for name, command in COMMANDS.items() if name not in told)
 
 
 def test_the_users_of_the_request_are_told_to_whatever_touches_their_end() -> None:

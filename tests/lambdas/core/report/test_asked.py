@@ -1,13 +1,14 @@
 """What a report says of its request."""
 
 import json
+from typing import Any
 
 from lambdas.core.report import asked
 from lambdas.core.request import TransferRequest
 from tests.lambdas.builders import request
 
 
-def parsed(paths: list[str], path: str = "/restore") -> TransferRequest:
+def parsed(paths: list[Any], path: str = "/restore") -> TransferRequest:
     document = request()
     document["source"]["paths"], document["destination"]["path"] = paths, path
     return TransferRequest.from_document(document)
@@ -17,6 +18,11 @@ def test_paths_are_named_with_their_machines() -> None:
     source, destination = asked.moved(parsed(["/data/ünï", "/b"]))
     assert source == "/data/ünï, /b on i-0aaaaaaaaaaaaaaa1 (us-west-2)"
     assert destination == "/restore on i-0bbbbbbbbbbbbbbb2 (eu-west-1)"
+
+
+def test_a_path_that_lands_elsewhere_is_named_with_where() -> None:
+    source, _ = asked.moved(parsed([{"path": "/data/run-17", "as": "2026/run\x1b[2J"}, "/b/"]))
+    assert source == "/data/run-17 as 2026/run\\x1b[2J, /b/ on i-0aaaaaaaaaaaaaaa1 (us-west-2)"
 
 
 def test_of_many_paths_the_first_are_named_and_the_others_counted() -> None:
