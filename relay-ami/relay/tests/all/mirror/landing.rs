@@ -32,6 +32,13 @@ fn where_all_of_the_destination_is_mirrored_what_else_is_in_those_directories_go
 }
 
 #[test]
+fn a_directory_that_leads_to_what_is_still_to_arrive_is_no_extra() {
+    let named = [("one/", None), ("two", Some("x/y/z"))];
+    let world = world((&["one/a", "two/a"], &["a", "x/y/"]), &named, None, &["x/y"]);
+    assert_eq!(world.extras().0, [""; 0]);
+}
+
+#[test]
 fn contents_that_arrive_in_a_directory_are_mirrored_there() {
     let there = ["in/here/a", "in/here/old", "in/here/deep/b/c", "in/here/deep/old", "in/beside"];
     let named = [("one/", Some("in/here")), ("two", Some("in/here/deep/b"))];
