@@ -359,7 +359,7 @@ def test_shell_completes_commands(asked: dict[str, str]) -> None:
 
 
 def test_list_tells_from_where_to_where_and_why_one_failed(account: Account) -> None:
-    request = {
+    request: dict[str, Any] = {
         "source": {"instanceId": "i-0aaaaaaaaaaaaaaa1", "paths": ["/data/[red]\x1b", "/more"]},
         "destination": {"instanceId": "i-0bbbbbbbbbbbbbbb2", "path": "/restore"},
     }
@@ -371,5 +371,9 @@ def test_list_tells_from_where_to_where_and_why_one_failed(account: Account) -> 
     assert "DiskFull" in shown
     assert "i-0aaaaaaaaaaaaaaa1:/data/[red]\\x1b" in shown
     assert "→ i-0bbbbbbbbbbbbbbb2:/restore" in shown
+    request["source"]["paths"] = [{"path": "/data/run", "as": "2026/run"}]
+    account.executions.append(execution("named", "ABORTED", input=json.dumps(request)))
+    [line] = [json.loads(line) for line in cpt("list", "--status", "aborted", "--json").stdout.splitlines()]
+    assert line["source"] == "i-0aaaaaaaaaaaaaaa1:/data/run as 2026/run"
     # Of a request that names no ends, and of one that is none, there is nothing to tell.
     assert "source" not in json.loads(cpt("list", "--json").stdout.splitlines()[0])
