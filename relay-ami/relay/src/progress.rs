@@ -23,6 +23,8 @@ pub struct Counters {
     pub failed: AtomicU64,
     /// Bytes that were read again, and not sent.
     pub reread: AtomicU64,
+    /// Entries that the receiver says are kept of what was replaced or removed.
+    pub kept: AtomicU64,
     first_byte_at: Mutex<Option<f64>>,
 }
 

@@ -79,7 +79,7 @@ fn frames() -> Vec<Frame> {
         Frame::Skip { entry: 5, reason: skip, message: message.clone() },
         Frame::Refused { chunk: 1, attempt: 2, entry: 5, reason: skip, message: message.clone() },
         Frame::Full { chunk: 1, attempt: 2, message: message.clone() },
-        Frame::Finished { agreed: false, entries: 3, received: 7, message },
+        Frame::Finished { agreed: false, entries: 3, received: 7, kept: 9, message },
     ]
 }
 

@@ -170,7 +170,7 @@ impl Sender {
         let result = match send::run(config, Arc::clone(&control), stop) {
             Ok(send::Outcome::Delivered(totals)) => {
                 tracing::info!(?totals, "delivered");
-                let send::Totals { bytes, files, chunks, sent_bytes, saved_bytes, hedged_bytes, repaired_chunks, skipped } = totals;
+                let send::Totals { bytes, files, chunks, sent_bytes, saved_bytes, hedged_bytes, repaired_chunks, skipped, kept } = totals;
                 let schema_version = SchemaVersion1;
                 put_surely(
                     &*control,
@@ -187,6 +187,7 @@ impl Sender {
                         hedged_bytes,
                         repaired_chunks,
                         skipped,
+                        kept,
                     },
                     epoch,
                 );

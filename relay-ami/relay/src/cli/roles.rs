@@ -22,7 +22,7 @@ use crate::control::{Control, ControlError};
 use crate::defaults::{CONTROL_START, ORDER_KEPT, PROBE_REFUSED, THREADS_AT_ONCE};
 use crate::documents::command::{self, Command, SourcePath};
 use crate::documents::plan::TransferPlan;
-use crate::documents::text::{AbsolutePath, AnnouncementKey, TransferId};
+use crate::documents::text::{AbsolutePath, AnnouncementKey, KeepName, TransferId};
 use crate::ends::Destination as _;
 use crate::ends::posix::{self, PosixDestination, PosixSource};
 use crate::rate::{Bucket, RateRules};
@@ -171,12 +171,12 @@ fn obey(
                 .selecting(scan.select)
                 .preserving(scan.preserve)
                 .listing_unreadable(scan.list_unreadable);
-            let source = source.spilling_into(overflow);
+            let source = source.spilling_into(overflow).leaving_free(scan.keep_replaced);
             print_json(&scan::source(&source, &control, &scan.control.prefix, options).map_err(control_error)?)
         }
         Command::ScanDestination(scan) => match posix::cannot_keep(scan.path.as_str().as_ref(), &scan.preserve) {
             Some(why) => print_json(&posix::refused(scan.path.as_str().as_ref(), why)),
-            None => print_json(&PosixDestination(scan.path.as_str().into()).survey()),
+            None => print_json(&keeping(&scan.path, scan.keep_replaced.as_ref(), &scan.transfer_id).survey()),
         },
         Command::ScanDigests(scan) => {
             let control = alone(&scan.control)?;
@@ -187,13 +187,19 @@ fn obey(
             let control = alone(&scan.control)?;
             let listing = compare::Listing { control: &control, prefix: &scan.control.prefix, parts: scan.parts };
             let rule = compare::Rule { by: scan.compare, overwrite: scan.overwrite, resend_all: scan.resend_all };
-            let found = listing.with_destination(&PosixDestination(scan.path.as_str().into()), rule, &scan.folder, &scan.equal_folder);
+            let found = listing.with_destination(&PosixDestination::new(scan.path.as_str().into()), rule, &scan.folder, &scan.equal_folder);
             print_json(&found.map_err(control_error)?)
         }
-        Command::ScanExtras(scan) => mirror_roles::scan_extras(&scan, &PosixDestination(scan.path.as_str().into()), &alone(&scan.control)?),
+        Command::ScanExtras(scan) => {
+            let destination = keeping(&scan.path, scan.keep_replaced.as_ref(), &scan.transfer_id);
+            mirror_roles::scan_extras(&scan, &destination, &alone(&scan.control)?)
+        }
         Command::ScanMark(scan) => mark_roles::mark(&scan, posix::mark),
         Command::ScanMarked(scan) => mark_roles::marked(&scan, posix::is_marked),
-        Command::Delete(delete) => mirror_roles::delete(&delete, &PosixDestination(delete.path.as_str().into()), &alone(&delete.control)?),
+        Command::Delete(delete) => {
+            let destination = keeping(&delete.path, delete.keep_replaced.as_ref(), &delete.transfer_id);
+            mirror_roles::delete(&delete, &destination, &alone(&delete.control)?)
+        }
         Command::Receive(command) => receive(ready, rules, command, stop),
         Command::Send(command) => {
             let KeptBySender { route_key: key, journal } = match kept {
@@ -215,6 +221,11 @@ fn obey(
             print_probe(&probe::connect(probe.address.0, Duration::from_secs_f64(probe.seconds), PROBE_REFUSED, stop))
         }
     }
+}
+
+/// A destination with the directory in which a command says that what is replaced is kept.
+fn keeping(path: &AbsolutePath, name: Option<&KeepName>, transfer: &TransferId) -> PosixDestination {
+    PosixDestination::new(path.as_str().into()).keeping(name, transfer)
 }
 
 fn source_of(paths: &[AbsolutePath]) -> PosixSource {
@@ -262,11 +273,12 @@ pub fn read_plan(control: &dyn Control, transfer: &TransferId, key: &str) -> Res
 fn receive(ready: &ReadyFile, rules: RateRules, command: command::Receive, stop: &Stop) -> Result<ExitCode, CliError> {
     let (control, plan) = with_plan(&command.control, &command.transfer_id, &command.plan, stop)?;
     let addresses: Vec<_> = command.listen.iter().map(|address| address.0).collect();
+    let destination = keeping(&command.destination, command.keep_replaced.as_ref(), &command.transfer_id);
     let config = receive::Config {
         transfer: command.transfer_id,
         epoch: command.epoch,
         before: None,
-        destination: PosixDestination(command.destination.as_str().into()).making(&command.above),
+        destination: Box::new(destination.making(&command.above)),
         plan,
         plan_key: command.plan,
         prefix: command.control.prefix,

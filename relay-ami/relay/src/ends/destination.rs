@@ -121,6 +121,10 @@ pub trait OpenDestination: Send + Sync {
     fn view(&self) -> Box<dyn View + '_>;
     /// An error where somebody has taken away the destination, or what files wait in for their places: nothing could arrive any more.
     fn check_there(&self) -> io::Result<()>;
+    /// How many entries are kept of what this transfer has replaced or removed.
+    fn kept(&self) -> io::Result<u64> {
+        Ok(0)
+    }
     /// Removes all that is not in its place, notes included; `removed` is called after each.
     fn finish(&self, removed: &dyn Fn()) -> io::Result<()>;
     /// The receiver ends. What another one can continue stays.

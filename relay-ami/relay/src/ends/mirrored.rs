@@ -65,6 +65,10 @@ pub trait Remover {
     /// Removes what has this path if `is` says that it is what was meant. A directory goes only when it is empty; the one that holds it
     /// keeps its modification time.
     fn remove(&mut self, path: &[u8], is: &dyn Fn(&Found) -> bool) -> io::Result<Removal>;
+    /// How many entries are kept of what this transfer has replaced or removed.
+    fn kept(&self) -> io::Result<u64> {
+        Ok(0)
+    }
     /// What was removed stays so after a crash.
     fn sync(&self) -> io::Result<()>;
 }

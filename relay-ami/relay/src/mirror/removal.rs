@@ -58,6 +58,7 @@ impl Confirmed<'_> {
         }
         (done.deletion.remaining_parts, _) = done.remaining.finish()?;
         remover.sync()?;
+        done.deletion.kept = Some(remover.kept()?).filter(|kept| *kept > 0);
         Ok(done.deletion)
     }
 
@@ -95,7 +96,7 @@ impl Confirmed<'_> {
 
 fn empty() -> Deletion {
     let (schema_version, daemon_version, remaining) = (SchemaVersion1, VERSION, BTreeMap::new());
-    Deletion { schema_version, daemon_version, entries: 0, gone: 0, bytes: 0, remaining, remaining_parts: 0 }
+    Deletion { schema_version, daemon_version, entries: 0, gone: 0, bytes: 0, remaining, remaining_parts: 0, kept: None }
 }
 
 fn lines_of(text: &[u8]) -> impl Iterator<Item = &[u8]> {

@@ -61,7 +61,10 @@ pub(super) fn finish(shared: &Shared, replies: &Replies, claim: &Claim) -> Resul
     }
     let is_comparable = same_start(shared.epoch, shared.sender_epoch.load(Ordering::SeqCst));
     let received = if is_comparable { shared.counters.moved.load(Ordering::Relaxed) } else { 0 };
-    replies.send(&Frame::Finished { agreed, entries, received, message: message.clone() })?;
+    let call = shared.disk.enter();
+    let kept = shared.destination.kept().inspect_err(|error| tracing::warn!(%error, "what is kept is not counted")).unwrap_or_default();
+    drop(call);
+    replies.send(&Frame::Finished { agreed, entries, received, kept, message: message.clone() })?;
     Ok(if agreed { Outcome::Agreed } else { Outcome::Disagreed(message) })
 }
 

@@ -12,7 +12,7 @@ const PART: u64 = 2048;
 /// A receiver's destination, and what it goes on from.
 fn open(folder: &std::path::Path) -> (Box<dyn OpenDestination>, Files) {
     let (transfer, plan) = (TransferId::new("t").unwrap(), PlanId::new("0".repeat(32)).unwrap());
-    let (destination, left) = PosixDestination(folder.to_owned()).open(&transfer, &plan, PART).unwrap();
+    let (destination, left) = PosixDestination::new(folder.to_owned()).open(&transfer, &plan, PART).unwrap();
     (destination, Files::going_on_from(left))
 }
 

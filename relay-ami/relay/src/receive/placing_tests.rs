@@ -18,7 +18,7 @@ use crate::wire::frame::SegmentHeader;
 
 fn open(folder: &std::path::Path) -> (Box<dyn OpenDestination>, Files) {
     let (transfer, plan) = (TransferId::new("t").unwrap(), PlanId::new("0".repeat(32)).unwrap());
-    let (destination, left) = PosixDestination(folder.to_owned()).open(&transfer, &plan, 1024).unwrap();
+    let (destination, left) = PosixDestination::new(folder.to_owned()).open(&transfer, &plan, 1024).unwrap();
     (destination, Files::going_on_from(left))
 }
 

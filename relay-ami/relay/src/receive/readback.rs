@@ -81,7 +81,7 @@ mod tests {
 
     fn open(folder: &std::path::Path) -> Box<dyn OpenDestination> {
         let (transfer, plan) = (TransferId::new("t").unwrap(), PlanId::new("0".repeat(32)).unwrap());
-        PosixDestination(folder.to_owned()).open(&transfer, &plan, PART).unwrap().0
+        PosixDestination::new(folder.to_owned()).open(&transfer, &plan, PART).unwrap().0
     }
 
     fn header(entry: u64, offset: u64, length: u64) -> SegmentHeader {

@@ -360,9 +360,10 @@ impl Link<'_> {
                     shared.chunks.queue.full(work, &lane.handle, message);
                 }
             }
-            Frame::Finished { agreed, entries, received, message } => {
+            Frame::Finished { agreed, entries, received, kept, message } => {
                 // A sender that was killed has not counted what it sent after its last report.
                 shared.chunks.counters.moved.fetch_max(received, Ordering::Relaxed);
+                shared.chunks.counters.kept.store(kept, Ordering::Relaxed);
                 *lock(&self.verdict) = Some((Verdict { agreed, message }, entries));
                 shared.chunks.queue.wake();
             }

@@ -33,6 +33,8 @@ pub struct Totals {
     pub repaired_chunks: u64,
     /// Entries that were left out; bytes and files are without them.
     pub skipped: u64,
+    /// Entries that are kept of what the transfer has replaced or removed.
+    pub kept: u64,
 }
 
 /// The chunks that were given up, in words.
@@ -62,6 +64,7 @@ fn totals(shared: &Shared) -> Totals {
         hedged_bytes: shared.chunks.queue.hedged_bytes(),
         repaired_chunks: shared.repairs.chunks(),
         skipped: left_out.entries,
+        kept: count(&counters.kept),
     }
 }
 

@@ -41,7 +41,8 @@ fn compared(by: Compare, change: impl FnOnce(&Path)) -> (Value, Vec<String>) {
     if by == Compare::Digest {
         listing.digests(&from).unwrap();
     }
-    let found = serde_json::to_value(listing.with_destination(&PosixDestination(copy), by, "changed/1/", "equal/1/").unwrap()).unwrap();
+    let found =
+        serde_json::to_value(listing.with_destination(&PosixDestination::new(copy), by, "changed/1/", "equal/1/").unwrap()).unwrap();
     let parts = found["parts"].as_u64().unwrap();
     let left = (0..parts).flat_map(|part| {
         let text = control.read_object(&format!("changed/1/part-{part:05}.ndjson"), None).unwrap();
@@ -127,7 +128,7 @@ fn a_link_elsewhere_and_a_path_through_a_link_are_no_copies() {
 #[test]
 fn partial_files_do_not_make_a_destination_occupied() {
     let folder = tempfile::tempdir().unwrap();
-    let occupied = || serde_json::to_value(PosixDestination(folder.path().to_owned()).survey()).unwrap()["occupied"].clone();
+    let occupied = || serde_json::to_value(PosixDestination::new(folder.path().to_owned()).survey()).unwrap()["occupied"].clone();
     fs::create_dir(folder.path().join(".cpt-partial-t-1")).unwrap();
     assert_eq!(occupied(), false);
     fs::write(folder.path().join("file"), "").unwrap();

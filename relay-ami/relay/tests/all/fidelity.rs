@@ -153,7 +153,7 @@ fn a_second_run_sends_nothing_and_a_change_of_what_is_kept_sends_its_entry() {
     let to = transfer.destination();
     let compared = || {
         let listing = Listing { control: &*transfer.control, prefix: "", parts: 1 };
-        let to = PosixDestination(to.clone());
+        let to = PosixDestination::new(to.clone());
         let found = serde_json::to_value(listing.with_destination(&to, Compare::SizeTime, "changed/", "equal/").unwrap()).unwrap();
         if found["parts"] == 0 {
             return Vec::new();
@@ -327,7 +327,7 @@ fn owners_are_found_by_name_and_one_that_is_not_known_by_number() {
         return;
     }
     let (transfer, folder) = (TransferId::new("t").unwrap(), tempfile::tempdir().unwrap());
-    let destination = PosixDestination(folder.path().join("to"));
+    let destination = PosixDestination::new(folder.path().join("to"));
     let (to, _) = destination.open(&transfer, &PlanId::new("1".repeat(32)).unwrap(), CHUNK).unwrap();
     // Every Linux has `root`; nobody has the other.
     for (entry, (name, number)) in [("root", 0), ("no-such-name", 4_242)].into_iter().enumerate() {

@@ -119,7 +119,7 @@ impl Transfer {
     /// To its directory, in which these lead to what arrives.
     pub fn making(self, above: Vec<LandingPath>) -> Self {
         let to = self.destination();
-        Self { to: Some(Box::new(move || PosixDestination(to.clone()).making(&above))), ..self }
+        Self { to: Some(Box::new(move || Box::new(PosixDestination::new(to.clone()).making(&above)))), ..self }
     }
 
     fn planned(directory: tempfile::TempDir, chunk_size: u64, attempts: Option<u32>, from: &dyn Source) -> Self {
@@ -179,7 +179,7 @@ impl Transfer {
             listing.digests(&*from).unwrap();
         }
         let (changed, equal) = ("changed/1/", "equal/1/");
-        let found = listing.with_destination(&PosixDestination(self.destination()), rule, changed, equal).unwrap();
+        let found = listing.with_destination(&PosixDestination::new(self.destination()), rule, changed, equal).unwrap();
         let comparison = Some((&found, changed, equal));
         self.plan = plan::make_of(&self.control, &self.id, &survey, comparison, chunk_size, 2).unwrap();
     }
@@ -205,7 +205,7 @@ impl Transfer {
             transfer: self.id.clone(),
             epoch: self.epoch,
             before: None,
-            destination: self.to.as_ref().map_or_else(|| Box::new(PosixDestination(self.destination())) as _, |to| to()),
+            destination: self.to.as_ref().map_or_else(|| Box::new(PosixDestination::new(self.destination())) as _, |to| to()),
             plan: self.plan.clone(),
             plan_key: plan::PLAN_KEY.to_owned(),
             prefix: String::new(),

@@ -36,7 +36,7 @@ pub struct Hooked {
 
 impl Hooked {
     pub fn new(to: PathBuf, before: impl Fn(Step) + Send + Sync + 'static) -> Self {
-        Self { to: PosixDestination(to), before: Arc::new(before) }
+        Self { to: PosixDestination::new(to), before: Arc::new(before) }
     }
 }
 

@@ -48,7 +48,7 @@ impl Site {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("destination");
-        let place = PosixDestination(root.clone());
+        let place = PosixDestination::new(root.clone());
         let (transfer, plan) = (TransferId::new("t").unwrap(), PlanId::new("0".repeat(32)).unwrap());
         let (capabilities, (destination, _)) = (place.capabilities(), place.open(&transfer, &plan, 1024).unwrap());
         std::fs::create_dir(root.join("d")).unwrap();

@@ -16,6 +16,7 @@ mod fixed_keys;
 mod harness;
 mod hooked;
 mod keepalives;
+mod kept;
 mod landing;
 mod lesser_file_systems;
 mod links;

@@ -84,7 +84,7 @@ fn two_times_that_do_not_fit_are_not_the_same_and_none_is_the_last_that_does() {
     let control = Directory::open(folder.path().join("control"), plan::RANGE_SIZE, None).unwrap();
     scan::source(&PosixSource::new(vec![source.join("")]), &control, "", scan::Options::default()).unwrap();
     let listing = Listing { control: &control, prefix: "", parts: 1 };
-    let found = listing.with_destination(&PosixDestination(copy), Compare::SizeTime, "changed/1/", "equal/1/").unwrap();
+    let found = listing.with_destination(&PosixDestination::new(copy), Compare::SizeTime, "changed/1/", "equal/1/").unwrap();
     let found = serde_json::to_value(found).unwrap();
     assert_eq!((&found["files"], &found["sameFiles"]), (&1.into(), &0.into()), "{found}");
 }

@@ -59,13 +59,13 @@ impl World {
             let altered = differs.of(was);
             match (&self.home.place, differs) {
                 (_, Differs::Missing) => continue,
-                (Place::Directory(root), Differs::Linked) => {
+                (Place::Directory { path: root, .. }, Differs::Linked) => {
                     let to = root.join(OsStr::from_bytes(path));
                     let _ = to.parent().map(std::fs::create_dir_all);
                     let _ = std::fs::remove_file(&to);
                     let _ = std::fs::hard_link(&from, &to);
                 }
-                (Place::Directory(root), Differs::LinkedToOther) if first.is_some() => {
+                (Place::Directory { path: root, .. }, Differs::LinkedToOther) if first.is_some() => {
                     let (one, other) = (first.as_deref().unwrap_or_default(), root.join(OsStr::from_bytes(path)));
                     let _ = other.parent().map(std::fs::create_dir_all);
                     let _ = std::fs::remove_file(&other);

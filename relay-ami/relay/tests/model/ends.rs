@@ -31,6 +31,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::moments::Counted;
 use crate::place::Place;
+use crate::seen::KEPT;
 use crate::watched::{Change, Watched};
 
 /// How an end ended.
@@ -161,7 +162,10 @@ impl Home {
         let preserve = serde_json::to_string(&self.preserve).unwrap();
         let destination = self.place.directory().and_then(|path| path.to_str()).expect("a process writes into a directory");
         let listen = ["--listen", "127.0.0.1:0", "--ready", "receiver.ready", "--verify", verify, "--preserve", &preserve, destination];
-        let mut running = Running::process(&self.path, "receiver", &[&["receive", "--control-dir", "control"][..], &listen].concat());
+        let keep = ["--keep-replaced", KEPT];
+        let keep = if self.place.keeps() { &keep[..] } else { &[] };
+        let arguments = [&["receive", "--control-dir", "control"][..], keep, &listen].concat();
+        let mut running = Running::process(&self.path, "receiver", &arguments);
         let address = crate::wait_for("receiver", || match running.ended() {
             Some(ended) => Some(Err(ended)),
             None if std::fs::read(&ready).is_ok_and(|text| text.ends_with(b"\n")) => {

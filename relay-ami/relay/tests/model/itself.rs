@@ -31,7 +31,12 @@ impl World {
             }
             _ => tree.join("inner one"),
         };
-        let home = Home { path, attempts: self.home.attempts, preserve: self.home.preserve, place: Place::Directory(destination) };
+        let home = Home {
+            path,
+            attempts: self.home.attempts,
+            preserve: self.home.preserve,
+            place: Place::Directory { path: destination, keeps: false },
+        };
         let mut world = Self::of(home, vec![tree.clone()], crate::tally::Tally::default());
         world.generation = self.generation;
         let before = list(&tree);

@@ -12,6 +12,7 @@ mod followed;
 mod interfere;
 mod itself;
 mod judging;
+mod kept;
 #[path = "../all/port/memory.rs"]
 #[allow(dead_code, reason = "the suite of the port asks for more")]
 mod memory;

@@ -162,6 +162,7 @@ impl World {
         let after = self.home.place.list();
         let may_go = |path: &[u8]| confirmed.get(path).is_some_and(|wanted| before.get(path).is_some_and(|found| mark(found) == *wanted));
         let mut wrong = changes(before, &after, may_go);
+        wrong.extend(self.check_kept_of_removed(before, &after));
         let stays = |path: &Vec<u8>| after.contains_key(path);
         for path in confirmed.keys().filter(|path| stays(path) && may_go(path)) {
             let below = [&**path, b"/"].concat();

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use cpt_relay::documents::attributes::{Attributes, Node as Special};
 use cpt_relay::documents::entry;
+use cpt_relay::documents::text::{KeepName, TransferId};
 use cpt_relay::ends::posix::PosixDestination;
 use cpt_relay::ends::{Capabilities, Destination};
 
@@ -15,11 +16,11 @@ use crate::interfere::{self, Op};
 use crate::memory::MemoryDestination;
 use crate::memory_state::Node;
 use crate::random::Random;
-use crate::seen::{Kind, PARTIAL, SECOND, Seen, Tree, digest, list};
+use crate::seen::{KEPT, Kind, PARTIAL, SECOND, Seen, Tree, digest, list};
 use crate::tally::Tally;
 
 pub enum Place {
-    Directory(PathBuf),
+    Directory { path: PathBuf, keeps: bool },
     Memory(MemoryDestination),
 }
 
@@ -56,7 +57,11 @@ impl Place {
 
     pub fn destination(&self) -> Box<dyn Destination> {
         match self {
-            Self::Directory(path) => Box::new(PosixDestination(path.clone())),
+            Self::Directory { path, keeps } => {
+                let name = KeepName::new(KEPT).unwrap();
+                let transfer = TransferId::new("local").unwrap();
+                Box::new(PosixDestination::new(path.clone()).keeping(keeps.then_some(&name), &transfer))
+            }
             Self::Memory(memory) => Box::new(memory.clone()),
         }
     }
@@ -64,7 +69,7 @@ impl Place {
     /// The abilities that were drawn; of a directory all, whatever the product finds out.
     pub fn capabilities(&self) -> Capabilities {
         match self {
-            Self::Directory(_) => Capabilities {
+            Self::Directory { .. } => Capabilities {
                 parts: true,
                 modes: true,
                 time_step_ns: Some(1),
@@ -79,12 +84,22 @@ impl Place {
     }
 
     pub const fn directory(&self) -> Option<&PathBuf> {
-        if let Self::Directory(path) = self { Some(path) } else { None }
+        if let Self::Directory { path, .. } = self { Some(path) } else { None }
+    }
+
+    /// Whether what is replaced is kept.
+    pub const fn keeps(&self) -> bool {
+        matches!(self, Self::Directory { keeps: true, .. })
+    }
+
+    /// What is kept, by its path below the directory for that.
+    pub fn kept(&self) -> Tree {
+        if self.keeps() { self.directory().map(|path| list(&path.join(KEPT))).unwrap_or_default() } else { Tree::new() }
     }
 
     pub fn list(&self) -> Tree {
         match self {
-            Self::Directory(path) => list(path),
+            Self::Directory { path, .. } => list(path),
             Self::Memory(memory) => memory.state().nodes.iter().map(|(path, node)| (path.clone(), seen(node))).collect(),
         }
     }
@@ -92,14 +107,14 @@ impl Place {
     /// What somebody else does. A receiver at work may have taken something of its own away meanwhile.
     pub fn change(&self, op: Op, serial: u64) {
         match self {
-            Self::Directory(path) => drop(op.apply(path, serial)),
+            Self::Directory { path, .. } => drop(op.apply(path, serial)),
             Self::Memory(memory) => change(memory, op, serial, &self.list()),
         }
     }
 
     pub fn remove(&self, path: &[u8]) {
         match self {
-            Self::Directory(root) => interfere::remove(&root.join(OsStr::from_bytes(path))).unwrap(),
+            Self::Directory { path: root, .. } => interfere::remove(&root.join(OsStr::from_bytes(path))).unwrap(),
             Self::Memory(memory) => {
                 let below = [path, b"/"].concat();
                 memory.state().nodes.retain(|other, _| other != path && !other.starts_with(&below));
@@ -110,7 +125,7 @@ impl Place {
     /// A copy of an entry of a directory, as `cp -a` makes it: with whatever a destination of this kind keeps.
     pub fn put_copy(&self, source: &Path, was: &Seen, path: &[u8]) {
         match self {
-            Self::Directory(root) => drop(interfere::copy(source, was, &root.join(OsStr::from_bytes(path)))),
+            Self::Directory { path: root, .. } => drop(interfere::copy(source, was, &root.join(OsStr::from_bytes(path)))),
             Self::Memory(memory) => drop(memory.state().put(path, copied(memory, source, was))),
         }
     }
@@ -118,7 +133,7 @@ impl Place {
     /// What is ours and not in its place.
     pub fn leftovers(&self) -> Vec<String> {
         match self {
-            Self::Directory(path) => {
+            Self::Directory { path, .. } => {
                 let names = fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.file_name());
                 let ours = names.filter(|name| name.as_bytes().starts_with(PARTIAL));
                 ours.map(|name| name.to_string_lossy().into_owned()).collect()

@@ -14,6 +14,7 @@ use crate::PATIENCE;
 use crate::budget::{self, Meter};
 use crate::ends::{Ended, Running};
 use crate::interfere::At;
+use crate::kept::Before;
 use crate::moments::{Counted, Moment as Gate};
 use crate::seen::{Tree, list};
 use crate::steps::{Action, As, End, Run};
@@ -47,6 +48,7 @@ impl World {
         let sources: Vec<Tree> = self.sources.iter().map(|root| list(root)).collect();
         let others = self.plans.iter_mut().enumerate().filter(|(number, _)| Some(*number) != current);
         others.for_each(|(_, plan)| plan.is_disturbed = true);
+        let before = Before { kept: self.home.place.kept(), there: before };
         let (before, ended) = match self.start(run, &plan) {
             Ok(mut ends) => self.attend(run, &plan, &mut ends, before),
             Err(ended) => (before, Ok((None, ended))),
@@ -57,7 +59,8 @@ impl World {
         let after = self.home.place.list();
         let files = sources.iter().flat_map(Tree::values).map(|found| found.inode);
         let living = if run.has_changes() && self.home.place.directory().is_some() { files.collect() } else { HashSet::new() };
-        let mut wrong = self.check_always(&before, &after, &living);
+        let mut wrong = self.check_always(&before.there, &after, &living);
+        wrong.extend(self.check_kept(&before, &after, &living));
         self.note_linked(&after, &living);
         for (root, before) in self.sources.iter().zip(&sources).filter(|_| is_quiet) {
             wrong.extend(changed(before, &list(root)).map(|path| format!("{path:?} is the source's and has changed by a run")));
@@ -217,8 +220,8 @@ impl World {
         run: &Run,
         plan: &TransferPlan,
         ends: &mut Ends,
-        mut before: Tree,
-    ) -> (Tree, Result<(Option<Ended>, Ended), String>) {
+        mut before: Before,
+    ) -> (Before, Result<(Option<Ended>, Ended), String>) {
         // Where a part of the control plane is gone an end may wait until it comes back, or until it is told to stop.
         let deadline = Instant::now() + if self.intact { PATIENCE } else { Duration::from_secs(2) };
         let delivered = self.delivered_chunks();
@@ -238,7 +241,7 @@ impl World {
                     moment = None;
                     again = self.act(&due.action, ends).filter(|_| due.again);
                     if matches!(due.action, Action::Interfere(..)) {
-                        before = self.home.place.list();
+                        before = Before { kept: self.home.place.kept(), there: self.home.place.list() };
                     }
                     ends.gate.iter().for_each(Gate::go_on);
                 }

@@ -107,6 +107,9 @@ pub fn digest(content: &[u8]) -> Digest {
     *blake3::hash(content).as_bytes()
 }
 
+/// Where a destination keeps what is replaced, if it does.
+pub const KEPT: &str = ".kept";
+
 /// All entries below `root` by their path, but nothing of ours.
 pub fn list(root: &Path) -> Tree {
     let mut found = Tree::new();
@@ -115,7 +118,7 @@ pub fn list(root: &Path) -> Tree {
         for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
             let path = entry.path();
             let name = path.strip_prefix(root).unwrap().as_os_str().as_bytes().to_vec();
-            if name.starts_with(PARTIAL) {
+            if name.starts_with(PARTIAL) || name == KEPT.as_bytes() {
                 continue;
             }
             let Some(entry) = seen(&path) else { continue };

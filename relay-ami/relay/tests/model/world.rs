@@ -60,7 +60,12 @@ impl World {
             Place::in_memory(lesser(seed / 2, &mut random, &mut tally))
         } else {
             fs::create_dir(&destination).unwrap();
-            Place::Directory(destination)
+            // Half of them: no draw, so that a seed draws all else as it did before.
+            let keeps = seed.is_multiple_of(4);
+            if keeps {
+                tally.count("destinations that keep what is replaced");
+            }
+            Place::Directory { path: destination, keeps }
         };
         Self::of(Home { path: path.to_path_buf(), attempts: ATTEMPTS, preserve, place }, sources, tally)
     }

@@ -16,7 +16,7 @@ use crate::documents::entry::Kind;
 use crate::documents::event::{FailureReason, SkipReason};
 
 /// Version of the frames; both ends must have the same.
-pub const VERSION: u16 = 9;
+pub const VERSION: u16 = 10;
 /// `type` and `length`.
 pub const HEADER_BYTES: usize = 5;
 
@@ -95,11 +95,13 @@ pub enum Frame {
         message: String,
     },
     /// `entries`: how many digests the receiver has uploaded. `received`: payload bytes that it has counted since the start that both
-    /// ends are of, repeats included; 0 where they are of different ones.
+    /// ends are of, repeats included; 0 where they are of different ones. `kept`: entries that are kept of what the transfer has replaced or
+    /// removed.
     Finished {
         agreed: bool,
         entries: u64,
         received: u64,
+        kept: u64,
         message: String,
     },
     Forgotten,
@@ -255,10 +257,11 @@ impl Frame {
                 out.push(reason_byte(*reason));
                 put16(out, message.as_bytes());
             }
-            Self::Finished { agreed, entries, received, message } => {
+            Self::Finished { agreed, entries, received, kept, message } => {
                 out.push(u8::from(*agreed));
                 out.extend_from_slice(&entries.to_be_bytes());
                 out.extend_from_slice(&received.to_be_bytes());
+                out.extend_from_slice(&kept.to_be_bytes());
                 put16(out, message.as_bytes());
             }
             Self::Refused { chunk, attempt, entry, reason, message } => {
@@ -318,9 +321,13 @@ impl Frame {
             0x81 => Self::Welcome { version: fields.u16()?, epoch: fields.u64()? },
             0x82 => Self::Ack { chunk: fields.u64()?, attempt: fields.u32()? },
             0x83 => Self::Nack { chunk: fields.u64()?, attempt: fields.u32()?, reason: reason(fields.u8()?)?, message: fields.text16()? },
-            0x84 => {
-                Self::Finished { agreed: flag(fields.u8()?)?, entries: fields.u64()?, received: fields.u64()?, message: fields.text16()? }
-            }
+            0x84 => Self::Finished {
+                agreed: flag(fields.u8()?)?,
+                entries: fields.u64()?,
+                received: fields.u64()?,
+                kept: fields.u64()?,
+                message: fields.text16()?,
+            },
             0x85 => Self::Forgotten,
             0x86 => Self::Refused {
                 chunk: fields.u64()?,

@@ -45,8 +45,8 @@ fn frames() -> Vec<(Frame, &'static str)> {
             "830000000f 0000000000000001 00000002 01 0000",
         ),
         (
-            Frame::Finished { agreed: false, entries: 3, received: 7, message: "x".into() },
-            "8400000014 00 0000000000000003 0000000000000007 000178",
+            Frame::Finished { agreed: false, entries: 3, received: 7, kept: 9, message: "x".into() },
+            "840000001c 00 0000000000000003 0000000000000007 0000000000000009 000178",
         ),
         (Frame::Forgotten, "8500000000"),
         (Frame::Skip { entry: 5, reason: SkipReason::SourceChanged, message: "no".into() }, "0b0000000d 0000000000000005 01 00026e6f"),

@@ -66,6 +66,12 @@ impl Linked {
         self.memory.get(&inode).copied().or_else(spilled)
     }
 
+    /// Returns whether this is what was noted last.
+    #[must_use]
+    pub fn is_last(&self, now: &Identity) -> bool {
+        self.times(now.inode).is_some_and(|(_, last)| last == now.changed_ns)
+    }
+
     /// Returns what a file was before our links, if nothing else has changed it since.
     #[must_use]
     pub fn unlinked(&self, now: Identity) -> Identity {

@@ -13,6 +13,7 @@ use super::collisions::leave_out_collisions;
 use super::first_names::FirstNames;
 use super::following::{Following, Way};
 use super::identity::modified_ns;
+use super::keep::Kept;
 use super::keeping;
 use super::path_list::PathList;
 use super::roots::{Astray, Root, Step};
@@ -23,6 +24,7 @@ use crate::documents::attributes::Preserve;
 use crate::documents::entry::{Kind, ListingEntry};
 use crate::documents::percent;
 use crate::documents::selection::{Links, Reason, Selection};
+use crate::documents::text::KeepName;
 use crate::ends::{Each, Listed};
 use crate::mirror::order;
 use crate::select::Selector;
@@ -41,6 +43,8 @@ pub struct Wish<'a> {
     pub most_followed: u64,
     /// For first names of files that have no room in memory.
     pub overflow: Option<&'a File>,
+    /// A name at the top of the destination that nothing may have.
+    pub free: Option<&'a KeepName>,
 }
 
 /// A path of the request, and where it lands if not under its own name.
@@ -48,7 +52,7 @@ pub type Asked = (PathBuf, Option<Vec<u8>>);
 
 /// Lists what of `paths` is selected, with what of it is to be kept.
 pub fn list(paths: &[Asked], selector: &Selector, wish: &Wish<'_>, each: Each<'_>) -> Result<(), ControlError> {
-    let Wish { selection, preserve, list_unreadable, most_followed, overflow } = *wish;
+    let Wish { selection, preserve, list_unreadable, most_followed, overflow, free } = *wish;
     // All of their names before the first line: nothing may be announced of a listing that is refused.
     let mut brought = Vec::new();
     for (path, lands_as) in paths {
@@ -90,7 +94,7 @@ pub fn list(paths: &[Asked], selector: &Selector, wish: &Wish<'_>, each: Each<'_
             each(Listed::LeftOut(lands_as.into_owned(), Reason::Excluded))?;
             continue;
         }
-        let mut selected = Selected { root, selector, listed: listed.as_ref(), device, waiting: Vec::new() };
+        let mut selected = Selected { root, selector, listed: listed.as_ref(), device, free, waiting: Vec::new() };
         let mut way = Way::new(&mut following, number, root, name.clone());
         while let Some(step) = way.step() {
             match step {
@@ -112,6 +116,8 @@ struct Selected<'a> {
     listed: Option<&'a PathList>,
     /// The only file system that is listed, where there is but one.
     device: Option<u64>,
+    /// What is replaced at the destination is kept there.
+    free: Option<&'a KeepName>,
     /// Directories above what was looked at last that arrive only with something in them.
     waiting: Vec<ListingEntry>,
 }
@@ -183,6 +189,11 @@ impl Selected<'_> {
         if let Some(reason) = self.selector.leaves_out(&path, kind, size, modified_ns(stat)) {
             walk.pass();
             return each(Listed::LeftOut(path, reason));
+        }
+        if self.free.is_some_and(|name| Kept::holds(name, &path)) {
+            walk.pass();
+            let why = "lands where $.keepReplaced keeps what is replaced: leave it out with $.select.exclude, or give that another name";
+            return each(problem(&walk.source(), why));
         }
         let Some(kind) = kind else {
             return each(if is_named { problem(&walk.source(), no_kind(stat)) } else { Listed::LeftOut(path, Reason::Special) });

@@ -11,8 +11,8 @@ mod holes;
 mod homes;
 mod identity;
 mod journal;
+mod keep;
 mod keeping;
-mod leading;
 mod listing;
 mod mark;
 mod measured;
@@ -39,13 +39,14 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use rustix::fs::{self, AtFlags};
 use rustix::io::Errno;
 
+pub use keep::Kept;
 pub use mark::{is_marked, mark};
 pub use nameless::nameless;
 pub use room::refused;
@@ -54,6 +55,7 @@ pub use source::PosixSource;
 pub use unkept::cannot_keep;
 
 use journal::{Known, Parts};
+use keep::Keep;
 use measured::Measured;
 use partial::{Large, Small};
 use removal::PosixRemover;
@@ -63,46 +65,80 @@ use tree::Tree;
 use view::Sight;
 
 use super::{Basis, Capabilities, Destination, LargeFile, Left, OpenDestination, Placed, Remover, SmallFile, Tour, View};
+use crate::above::leading;
 use crate::digest::{Digest, merge_parts};
 use crate::documents::survey::Survey;
-use crate::documents::text::{DirectoryId, PlanId, TransferId};
+use crate::documents::text::{DirectoryId, KeepName, LandingPath, PlanId, TransferId};
 use crate::thread::lock;
 use crate::wire::frame::SegmentHeader;
 
-/// A directory that data goes to, by an absolute path.
+/// A directory that data goes to.
 #[derive(Clone, Debug)]
-pub struct PosixDestination(pub PathBuf);
+pub struct PosixDestination {
+    path: PathBuf,
+    kept: Option<Kept>,
+    /// Directories that lead to what arrives, and that no source has.
+    leading: BTreeSet<Vec<u8>>,
+}
+
+impl PosixDestination {
+    /// By an absolute path.
+    #[must_use]
+    pub const fn new(path: PathBuf) -> Self {
+        Self { path, kept: None, leading: BTreeSet::new() }
+    }
+
+    /// The same, where these directories and all above them lead to what arrives. Whoever makes one gives it no mode and no time of a
+    /// source: it is made as the directories above the destination are, and one that is there stays as it is.
+    #[must_use]
+    pub fn making(self, directories: &[LandingPath]) -> Self {
+        Self { leading: leading(directories.iter().map(|path| path.as_str().as_bytes())), ..self }
+    }
+
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The same, where what is replaced or removed is kept.
+    #[must_use]
+    pub fn keeping(self, name: Option<&KeepName>, transfer: &TransferId) -> Self {
+        Self { kept: name.map(|name| Kept { name: name.clone(), transfer: transfer.clone() }), ..self }
+    }
+}
 
 impl fmt::Display for PosixDestination {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.display().fmt(formatter)
+        self.path.display().fmt(formatter)
     }
 }
 
 impl Destination for PosixDestination {
     fn capabilities(&self) -> Capabilities {
-        let found = reach(self.0.as_os_str().as_bytes());
+        let found = reach(self.path.as_os_str().as_bytes());
         found.map_or(Measured::ALL, |found| measured::unseen(&found.directory)).capabilities()
     }
 
     fn survey(&self) -> Survey {
-        room::survey(&self.0)
+        room::survey(&self.path, self.kept.as_ref().map(|kept| &kept.name))
     }
 
     fn view(&self) -> io::Result<Box<dyn View + '_>> {
-        Ok(Box::new(Sight::of_path(&self.0)?))
+        Ok(Box::new(Sight::of_path(&self.path)?))
     }
 
     fn open(&self, transfer: &TransferId, plan: &PlanId, part_size: u64) -> io::Result<(Box<dyn OpenDestination>, Left)> {
-        self.open_making(BTreeSet::new(), transfer, plan, part_size)
+        let tree = Tree::open(&self.path, transfer)?.leading(self.leading.clone()).keeping(self.kept.clone())?;
+        let (open, left) = Open::new(self.path.clone(), tree, plan, part_size)?;
+        Ok((Box::new(open), left))
     }
 
     fn tour(&self) -> io::Result<Box<dyn Tour + '_>> {
-        Ok(Box::new(PosixTour::begin(&self.0)?))
+        Ok(Box::new(PosixTour::begin(&self.path)?.sparing(self.kept.as_ref())))
     }
 
     fn remover(&self, directory: &DirectoryId) -> io::Result<Box<dyn Remover>> {
-        Ok(Box::new(PosixRemover::open(&self.0, directory)?))
+        Ok(Box::new(PosixRemover::open(&self.path, directory)?.keeping(self.kept.clone())?))
     }
 }
 
@@ -135,6 +171,9 @@ impl Open {
         if gone {
             tree.journal.sync()?;
         }
+        if let Some(keep) = &tree.keep {
+            placed.iter().filter_map(|(_, placed)| placed.identity).for_each(|identity| keep.placed(&identity));
+        }
         let left = Left { placed, begun: kept.keys().copied().collect() };
         Ok((Self { path, tree: Arc::new(tree), left: Mutex::new(kept) }, left))
     }
@@ -165,11 +204,12 @@ impl OpenDestination for Open {
     }
 
     fn small(&self, header: &SegmentHeader) -> io::Result<Box<dyn SmallFile>> {
+        self.tree.is_for_sources(&header.path)?;
         Ok(Box::new(Small::begin(&self.tree, header)?))
     }
 
     fn large(&self, header: &SegmentHeader) -> io::Result<(Box<dyn LargeFile>, BTreeMap<u64, Digest>)> {
-        Tree::check(&header.path)?;
+        self.tree.is_for_sources(&header.path)?;
         // Said before the first byte, not after the last.
         self.tree.is_free(&header.path)?;
         let left = lock(&self.left).remove(&header.entry);
@@ -192,10 +232,12 @@ impl OpenDestination for Open {
     fn sync(&self) -> io::Result<()> {
         // Who moved a directory away meanwhile shall not get what belongs in its place.
         lock(&self.tree.parents).clear();
+        self.tree.keep.iter().for_each(Keep::forget);
         self.tree.sync()
     }
 
     fn directory(&self, header: &SegmentHeader) -> io::Result<()> {
+        self.tree.is_for_sources(&header.path)?;
         self.tree.directory(&header.path, header.mode, header.mtime_ns, &partial::attributes(header)?)
     }
 
@@ -235,6 +277,10 @@ impl OpenDestination for Open {
             // Another error says nothing of the directory.
             Ok(_) | Err(_) => self.check_path(),
         }
+    }
+
+    fn kept(&self) -> io::Result<u64> {
+        self.tree.keep.as_ref().map_or(Ok(0), Keep::count)
     }
 
     fn finish(&self, removed: &dyn Fn()) -> io::Result<()> {

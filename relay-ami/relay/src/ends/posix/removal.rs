@@ -5,12 +5,15 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use rustix::fs::{self, AtFlags, FlockOperation, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_OMIT};
 use rustix::io::Errno;
 
+use super::identity::Linked;
+use super::keep::{Keep, Kept};
 use super::parent::in_own;
 use super::roots::{Reached, reach};
 use super::tour::{WITHIN, found, id_of};
@@ -29,6 +32,8 @@ pub struct PosixRemover {
     directory: DirectoryId,
     root: OwnedFd,
     device: u64,
+    /// What is removed is kept there.
+    keep: Option<Keep>,
 }
 
 impl PosixRemover {
@@ -42,7 +47,15 @@ impl PosixRemover {
         check(&root, directory)?;
         lock(&root, patience)?;
         let device = fs::fstat(&root)?.st_dev;
-        Ok(Self { path: path.to_owned(), directory: directory.clone(), root, device })
+        Ok(Self { path: path.to_owned(), directory: directory.clone(), root, device, keep: None })
+    }
+
+    /// The same, which keeps what it removes.
+    pub fn keeping(mut self, kept: Option<Kept>) -> io::Result<Self> {
+        let Some(kept) = kept else { return Ok(self) };
+        let root = rustix::io::fcntl_dupfd_cloexec(&self.root, 0)?;
+        self.keep = Some(Keep::new(root, kept, Linked::default(), Arc::default()));
+        Ok(self)
     }
 }
 
@@ -70,6 +83,9 @@ impl Remover for PosixRemover {
 
     fn remove(&mut self, path: &[u8], is: &dyn Fn(&Found) -> bool) -> io::Result<Removal> {
         Tree::check(path)?;
+        if self.keep.as_ref().is_some_and(|keep| keep.check(path).is_err()) {
+            return Ok(Removal::Stays(Stayed::Changed, None));
+        }
         let (parent, base) = split(path)?;
         let (parent, name) = (if parent.is_empty() { b"." } else { parent }, OsStr::from_bytes(base));
         // Anew for each entry: from a directory that somebody has moved away meanwhile nothing more is removed.
@@ -93,7 +109,19 @@ impl Remover for PosixRemover {
             return Ok(Removal::Stays(Stayed::Changed, None));
         }
         let flags = if is_directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
-        match in_own(&parent, || fs::unlinkat(&parent, name, flags)) {
+        let removed = match &self.keep {
+            Some(keep) if !is_directory => match keep.take(&parent, name, path) {
+                // Only what the system says has a number; all else is said in words.
+                Err(error) => Errno::from_io_error(&error).map_or_else(|| Err(error.to_string()), |errno| Ok(Err(errno))),
+                Ok(()) => Ok(Ok(())),
+            },
+            _ => Ok(in_own(&parent, || fs::unlinkat(&parent, name, flags))),
+        };
+        let removed = match removed {
+            Ok(removed) => removed,
+            Err(why) => return Ok(Removal::Stays(Stayed::Refused, Some(why))),
+        };
+        match removed {
             Ok(()) => {
                 // It is the source's, and a removal changes it. Only the directory's owner may put it back.
                 let times = Timestamps { last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT }, last_modification: modified(&above) };
@@ -106,6 +134,10 @@ impl Remover for PosixRemover {
             Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(Removal::Stays(Stayed::NotEmpty, None)),
             Err(error) => Ok(refused(error)),
         }
+    }
+
+    fn kept(&self) -> io::Result<u64> {
+        self.keep.as_ref().map_or(Ok(0), Keep::count)
     }
 
     fn sync(&self) -> io::Result<()> {

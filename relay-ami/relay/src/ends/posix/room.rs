@@ -9,13 +9,14 @@ use rustix::fs::{Access, AtFlags, Dir, Mode, OFlags, accessat, fstatvfs, openat}
 use rustix::io::Errno;
 
 use super::disk;
+use super::keep;
 use super::mounts::kernel;
 use super::roots::{Reached, reach};
 use super::tree::PARTIAL;
 use super::whereabouts::ways;
 use crate::VERSION;
 use crate::documents::survey::{Problem, Survey};
-use crate::documents::text::SchemaVersion1;
+use crate::documents::text::{KeepName, SchemaVersion1};
 
 /// Bytes and inodes.
 type Free = (u64, u64);
@@ -23,10 +24,14 @@ type Free = (u64, u64);
 type Looked = Result<(bool, Option<f64>), String>;
 
 /// Looks at the directory, or at the nearest one above it that exists.
-pub fn survey(path: &Path) -> Survey {
+pub fn survey(path: &Path, kept: Option<&KeepName>) -> Survey {
     match reach(path.as_os_str().as_bytes()) {
         Ok(found) => {
             let (free, looked) = space(&found);
+            let wrong = kept.filter(|_| found.missing.is_empty()).and_then(|kept| keep::check(&found.directory, kept).err());
+            if let (true, Some(wrong)) = (looked.is_ok(), wrong) {
+                return survey_of(path, free, Err(wrong.to_string()));
+            }
             survey_of(if looked.is_ok() { path } else { &found.path }, free, looked)
         }
         Err(error) => refused(path, no_way(&error)),

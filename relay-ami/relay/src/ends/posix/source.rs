@@ -27,6 +27,7 @@ use crate::documents::event::SkipReason;
 use crate::documents::percent;
 use crate::documents::selection::Selection;
 use crate::documents::survey::Place;
+use crate::documents::text::KeepName;
 use crate::ends::{Each, Identity, Listed, Source, SourceFailure, SourceFile};
 use crate::select::Selector;
 use crate::thread::lock;
@@ -58,6 +59,8 @@ pub struct PosixSource {
     list_unreadable: bool,
     overflow: Option<File>,
     most_followed: u64,
+    /// A name at the top of the destination that is not to be brought.
+    free: Option<KeepName>,
     /// By device: whether a file of it has the same inode each time.
     keeps_inodes: Mutex<HashMap<u64, bool>>,
     /// Beneath these all reading stays, whatever a manifest names.
@@ -76,6 +79,7 @@ impl PosixSource {
             list_unreadable: false,
             overflow: None,
             most_followed: MOST_FOLLOWED,
+            free: None,
             keeps_inodes: Mutex::default(),
         }
     }
@@ -109,6 +113,12 @@ impl PosixSource {
     #[must_use]
     pub fn spilling_into(self, overflow: Option<File>) -> Self {
         Self { overflow, ..self }
+    }
+
+    /// What would land under this name at the top of the destination is a problem of the listing.
+    #[must_use]
+    pub fn leaving_free(self, free: Option<KeepName>) -> Self {
+        Self { free, ..self }
     }
 
     /// Lists what is to be kept beyond the default too.
@@ -164,7 +174,8 @@ impl Source for PosixSource {
             Ok(selector) => {
                 let Self { selection, preserve, list_unreadable, overflow, most_followed, .. } = self;
                 let (list_unreadable, most_followed, overflow) = (*list_unreadable, *most_followed, overflow.as_ref());
-                let wish = listing::Wish { selection, preserve, list_unreadable, most_followed, overflow };
+                let free = self.free.as_ref();
+                let wish = listing::Wish { selection, preserve, list_unreadable, most_followed, overflow, free };
                 listing::list(&self.paths, &selector, &wish, each)
             }
             // Named once, as a problem of the first path: the request is wrong and not the machine.

@@ -11,6 +11,7 @@ use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
 use super::identity::{keeps_inodes, modified_ns};
+use super::keep::Kept;
 use super::roots::{HELD_NAMES, Root, Step, Walk};
 use super::tree::{BENEATH, PARTIAL};
 use crate::documents::entry::Kind;
@@ -33,6 +34,8 @@ pub struct PosixTour {
     last: Option<Stat>,
     /// The directory of this program's files.
     own: Option<(u64, u64)>,
+    /// The directory in which what was replaced is kept.
+    kept: Option<(u64, u64)>,
     /// A directory that names were looked for in last.
     above: Option<(Vec<u8>, Option<OwnedFd>)>,
     keeps_inodes: bool,
@@ -50,7 +53,13 @@ impl PosixTour {
         let root = Root::open(&path.join(""))?;
         let (directory, device, keeps_inodes) = (id_of(&root)?, fs::fstat(&root)?.st_dev, keeps_inodes(&root));
         let walk = Walk::whole(root, names)?;
-        Ok(Self { walk, directory, device, last: None, own: own_directory(), above: None, keeps_inodes })
+        Ok(Self { walk, directory, device, last: None, own: own_directory(), kept: None, above: None, keeps_inodes })
+    }
+
+    /// The same, in which what earlier transfers have replaced or removed stays.
+    pub fn sparing(self, kept: Option<&Kept>) -> Self {
+        let found = kept.and_then(|kept| fs::statat(self.walk.root(), kept.name.as_str(), AtFlags::SYMLINK_NOFOLLOW).ok());
+        Self { kept: found.map(|stat| (stat.st_dev, stat.st_ino)), ..self }
     }
 
     fn name(&self) -> &[u8] {
@@ -95,6 +104,8 @@ impl Tour for PosixTour {
             Some(Spared::Partial)
         } else if self.own == Some((stat.st_dev, stat.st_ino)) {
             Some(Spared::Own)
+        } else if self.kept == Some((stat.st_dev, stat.st_ino)) {
+            Some(Spared::Kept)
         } else {
             // A subvolume is a file system of its own without being mounted. Files of one may have any device in layered file systems.
             let is_other = found(stat).kind == Kind::Directory && stat.st_dev != self.device;

@@ -18,6 +18,7 @@ use super::attributes::times;
 use super::homes::{Home, Homes};
 use super::identity::{Linked, identity_of, modified_ns};
 use super::journal::Journal;
+use super::keep::{Keep, Kept};
 use super::keeping;
 use super::measured::Measured;
 use super::parent::{Parent, in_own};
@@ -54,6 +55,8 @@ pub struct Tree {
     pub linked: Arc<Mutex<Linked>>,
     /// Directories that no source has and that lead to what arrives: nobody sets their modes later.
     leading: BTreeSet<Vec<u8>>,
+    /// What is replaced is kept there.
+    pub keep: Option<Keep>,
 }
 
 impl Tree {
@@ -67,14 +70,28 @@ impl Tree {
         let journal = Journal::new(rustix::io::fcntl_dupfd_cloexec(&staging.directory, 0)?);
         let homes = Homes::open(rustix::io::fcntl_dupfd_cloexec(&root, 0)?, &partial_name, Arc::clone(&staging))?;
         let (attempts, is_tidied, parents, linked) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::default(), Arc::default());
-        let leading = BTreeSet::new();
-        Ok(Self { root, staging, partial_name, journal, homes, attempts, is_tidied, parents, linked, leading })
+        Ok(Self { root, staging, partial_name, journal, homes, attempts, is_tidied, parents, linked, leading: BTreeSet::new(), keep: None })
     }
 
     /// The same, in which these directories lead to what arrives.
     #[must_use]
     pub fn leading(self, leading: BTreeSet<Vec<u8>>) -> Self {
         Self { leading, ..self }
+    }
+
+    /// The same, which keeps what it replaces.
+    pub fn keeping(mut self, kept: Option<Kept>) -> io::Result<Self> {
+        let Some(kept) = kept else { return Ok(self) };
+        super::keep::check(&self.root, &kept.name)?;
+        let (root, own) = (rustix::io::fcntl_dupfd_cloexec(&self.root, 0)?, Linked::within(self.journal.nameless()));
+        self.keep = Some(Keep::new(root, kept, own, Arc::clone(&self.linked)));
+        Ok(self)
+    }
+
+    /// Refuses the path of an entry that would land in what this destination keeps for itself.
+    pub fn is_for_sources(&self, path: &[u8]) -> io::Result<()> {
+        Self::check(path)?;
+        self.keep.as_ref().map_or(Ok(()), |keep| keep.check(path))
     }
 
     /// A name that no other attempt at the entry has. Its room is asked for once: there are millions of them.
@@ -118,10 +135,13 @@ impl Tree {
         if attributes.owner.is_none() && parent.hand_on(staging, name)? && attributes.xattrs.is_some() {
             keeping::apply(staging, OsStr::new(name), FileType::Unknown, attributes, None)?;
         }
-        let rename = || fs::renameat(staging, name, &**parent, OsStr::from_bytes(base));
-        in_own(&**parent, rename).map_err(|error| self.not_moved(&parent, error))?;
+        self.move_to(staging, name, &parent, path)?;
         let found = fs::statat(&**parent, OsStr::from_bytes(base), AtFlags::SYMLINK_NOFOLLOW).ok();
-        Ok(found.map(|stat| identity_of(&stat)))
+        let found = found.map(|stat| identity_of(&stat));
+        if let (Some(keep), Some(found)) = (&self.keep, &found) {
+            keep.placed(found);
+        }
+        Ok(found)
     }
 
     /// Gives the file that is in its place at `first` another name, `path`, by way of the partial name: what is in that place is replaced.
@@ -156,11 +176,21 @@ impl Tree {
             Err(error @ Errno::MLINK) => return Err(io::Error::new(io::ErrorKind::InvalidInput, error.to_string())),
             other => other?,
         }
-        in_own(&**parent, || fs::renameat(staging, name, &**parent, base)).map_err(|error| self.not_moved(&parent, error))?;
+        self.move_to(staging, name, &parent, path)?;
         let after = look(&parent, base)?;
         let after = identity_of(&after);
         let first = lock(&self.linked).note(&identity_of(&before), &after);
         self.journal.linked(&first, &after)
+    }
+
+    /// Replaces what is in the place, or keeps it.
+    fn move_to(&self, staging: &OwnedFd, name: &str, parent: &OwnedFd, path: &[u8]) -> io::Result<()> {
+        let not_moved = |error| self.not_moved(parent, error);
+        if let Some(keep) = &self.keep {
+            return keep.place(staging, name, parent, path, &not_moved);
+        }
+        let base = split(path)?.1;
+        in_own(parent, || fs::renameat(staging, name, parent, OsStr::from_bytes(base))).map_err(not_moved)
     }
 
     /// The error of an entry that could not be moved to its place in `parent`.

@@ -45,7 +45,7 @@ enum Brings {
 impl Receiver {
     fn begin(folder: &Path, parts: u64) -> Self {
         let (transfer, plan) = (TransferId::new("t").unwrap(), PlanId::new("0".repeat(32)).unwrap());
-        let (destination, left) = PosixDestination(folder.to_owned()).open(&transfer, &plan, PART).unwrap();
+        let (destination, left) = PosixDestination::new(folder.to_owned()).open(&transfer, &plan, PART).unwrap();
         Self { destination, files: Files::going_on_from(left), parts, disk: UnderWay::default(), reread: AtomicU64::new(0) }
     }
 

@@ -100,7 +100,7 @@ impl Account {
             transfer: transfer.clone(),
             epoch: 1,
             before: None,
-            destination: Box::new(PosixDestination(self.transfer.destination())),
+            destination: Box::new(PosixDestination::new(self.transfer.destination())),
             plan: plan.clone(),
             plan_key: "plan.json".to_owned(),
             prefix: String::new(),

@@ -6,7 +6,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use cpt_relay::control::Control as _;
 use cpt_relay::documents::survey::{listing_key, part_key, unselected_key};
-use cpt_relay::documents::text::LandingPath;
+use cpt_relay::documents::text::{KeepName, LandingPath, TransferId};
 use serde_json::{Value, json};
 
 use super::{FOLDER, World};
@@ -158,4 +158,20 @@ fn nothing_is_found_where_nothing_is_extra() {
     let survey = world.survey().unwrap();
     assert_eq!((&survey["parts"], &survey["digest"]), (&0.into(), &(*blake3::hash(b"").to_hex()).into()));
     assert!(!world.at("control/extras").exists());
+}
+
+#[test]
+fn what_was_kept_of_earlier_transfers_is_no_extra_where_it_is_kept_still() {
+    let world = World::new(&["a"], &["a", "b", ".kept/yesterday/d/x"]);
+    let listed = world.listed();
+    let (name, transfer) = (KeepName::new(".kept").unwrap(), TransferId::new("today").unwrap());
+    let keeping = world.destination().keeping(Some(&name), &transfer);
+    let survey = world.survey_at(&listed, &keeping).unwrap();
+    assert_eq!((&survey["files"], &survey["directories"], &survey["spared"]), (&json!(1), &json!(0), &json!({"kept": 1})), "{survey}");
+    // Its list comes from another run: nothing is removed there all the same.
+    let all = world.survey_of(&listed).unwrap();
+    assert_eq!((&all["files"], &all["directories"]), (&json!(2), &json!(3)), "without the option it is an extra as any other");
+    let removed = world.remove_from(&all, &keeping).unwrap();
+    assert_eq!((removed.entries, removed.kept), (1, Some(1)));
+    assert_eq!(world.left(), [".kept", ".kept/today", ".kept/today/b", ".kept/yesterday", ".kept/yesterday/d", ".kept/yesterday/d/x", "a"]);
 }

@@ -82,7 +82,7 @@ impl Tour for FoldingTour<'_> {
 
     fn finds(&mut self, path: &[u8]) -> io::Result<Option<FileId>> {
         let path = Path::new(std::str::from_utf8(path).unwrap());
-        let (directory, name) = (self.of.of.0.join(path.parent().unwrap()), path.file_name().unwrap().to_str().unwrap());
+        let (directory, name) = (self.of.of.path().join(path.parent().unwrap()), path.file_name().unwrap().to_str().unwrap());
         let Ok(entries) = fs::read_dir(directory) else { return Ok(None) };
         let found = entries.map(Result::unwrap).find(|entry| folded(entry.file_name().to_str().unwrap()) == folded(name));
         Ok(found.map(|entry| entry.metadata().unwrap()).map(|found| FileId { device: found.dev(), inode: found.ino() }))

@@ -93,7 +93,7 @@ impl World {
     }
 
     fn destination(&self) -> PosixDestination {
-        PosixDestination(self.at("to"))
+        PosixDestination::new(self.at("to"))
     }
 
     fn listed(&self) -> Value {

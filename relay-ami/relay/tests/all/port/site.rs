@@ -28,7 +28,7 @@ pub struct Posix(tempfile::TempDir, PosixDestination);
 impl Posix {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let destination = PosixDestination(folder.path().join("in"));
+        let destination = PosixDestination::new(folder.path().join("in"));
         Self(folder, destination)
     }
 

@@ -43,9 +43,9 @@ cpt-laboratory: cpt-relay, and its roles by hand, with a directory that both end
 
   cpt-laboratory scan                  PATH...
   cpt-laboratory plan    --control-dir DIR [--transfer ID] [--chunk-mib N | --chunk-kib N] [--lanes N] [--preserve JSON] PATH...
-  cpt-laboratory mirror  --control-dir DIR [--select JSON] [--delete] PATH... DESTINATION
+  cpt-laboratory mirror  --control-dir DIR [--select JSON] [--delete] [--keep-replaced NAME] PATH... DESTINATION
   cpt-laboratory receive --control-dir DIR [--transfer ID] [--listen IP:PORT]... [--verify digest|readback] [--preserve JSON]
-                         [--unsynced] [--placing-threads N] DESTINATION
+                         [--unsynced] [--placing-threads N] [--keep-replaced NAME] DESTINATION
   cpt-laboratory send    --control-dir DIR [--transfer ID] [--lanes N] [--direct] [--via IP:PORT,IP:PORT]... [--rate-mbps N] [--attempts N]
                          [--patience SECONDS] [--route-key FILE]
   cpt-laboratory relay   --control-dir DIR [--transfer ID] [--listen IP:PORT]... [--idle-seconds N]
@@ -145,7 +145,7 @@ fn receive(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     let (control, transfer) = (Arc::new(open(options)?), options.transfer());
     let plan = roles::read_plan(&*control, &transfer, PLAN_KEY)?;
     let (destination, rules) = (in_directory(destination)?, roles::rules()?);
-    let destination = PosixDestination(destination);
+    let destination = PosixDestination::new(destination).keeping(options.keep_replaced.as_ref(), &transfer);
     let config = receive::Config {
         transfer,
         epoch: FIRST_EPOCH,

@@ -23,7 +23,8 @@ const FOLDER: &str = "extras/1/";
 
 pub fn mirror(options: &Options) -> Result<ExitCode, CliError> {
     let (Some((to, sources)), control) = (options.paths.split_last(), open(options)?) else { return Err(usage()) };
-    let (to, sources) = (PosixDestination(in_directory(to)?), sources.iter().map(in_directory).collect::<Result<Vec<_>, _>>()?);
+    let (to, sources) = (PosixDestination::new(in_directory(to)?), sources.iter().map(in_directory).collect::<Result<Vec<_>, _>>()?);
+    let to = to.keeping(options.keep_replaced.as_ref(), &options.transfer());
     let within: Option<Vec<LandingPath>> = sources.iter().map(|path| top(path)).collect();
     let wrong = |why: String| CliError::failed(Failure::SurveyProblem, why);
     let selector = Selector::new(&options.select).map_err(wrong)?;

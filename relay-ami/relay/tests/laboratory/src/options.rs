@@ -8,7 +8,7 @@ use cpt_relay::defaults::PORT;
 use cpt_relay::documents::attributes::Preserve;
 use cpt_relay::documents::command::{Compress, MAX_PROBE_SECONDS, Verify};
 use cpt_relay::documents::selection::Selection;
-use cpt_relay::documents::text::TransferId;
+use cpt_relay::documents::text::{KeepName, TransferId};
 
 #[derive(Debug, Default)]
 pub struct Options {
@@ -43,6 +43,8 @@ pub struct Options {
     pub select: Selection,
     /// Whether the extras are removed.
     pub delete: bool,
+    /// What is replaced or removed is kept there.
+    pub keep_replaced: Option<KeepName>,
     pub paths: Vec<PathBuf>,
 }
 
@@ -98,6 +100,7 @@ impl Options {
     fn set_text(&mut self, name: &str, text: &str) -> Result<(), String> {
         match name {
             "--transfer" => self.transfer = Some(TransferId::new(text).map_err(|why| format!("--transfer: {why}"))?),
+            "--keep-replaced" => self.keep_replaced = Some(KeepName::new(text).map_err(|why| format!("--keep-replaced: {why}"))?),
             "--listen" => self.listen.push(address(name, text)?),
             "--connect" => self.connect = Some(address(name, text)?),
             "--via" => self.via.push(text.split(',').map(|text| address(name, text)).collect::<Result<_, _>>()?),

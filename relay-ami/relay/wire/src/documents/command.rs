@@ -9,8 +9,8 @@ pub use super::options::{Compare, Compress, Overwrite, SourcePath, Verify};
 use super::percent;
 use super::selection::Selection;
 use super::text::{
-    AbsolutePath, Address, AnnouncementKey, DirectoryId, HexDigest, LandingPath, MarkName, Partition, Region, RouteKeyText, SchemaVersion1,
-    TransferId, UserText,
+    AbsolutePath, Address, AnnouncementKey, DirectoryId, HexDigest, KeepName, LandingPath, MarkName, Partition, Region, RouteKeyText,
+    SchemaVersion1, TransferId, UserText,
 };
 
 /// The control plane in the home region.
@@ -79,6 +79,9 @@ command!(
         /// Files that cannot be read are listed like all others: the sender will leave them out, by name.
         #[serde(default)]
         list_unreadable: bool,
+        /// At the top of the destination: nothing of the source may land there.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        keep_replaced: Option<KeepName>,
     }
 );
 command!(
@@ -86,6 +89,9 @@ command!(
     ScanDestination {
         side: String,
         path: AbsolutePath,
+        /// At the top of the destination: what is replaced will be kept there.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        keep_replaced: Option<KeepName>,
         /// What is to be kept beyond the default.
         #[serde(default)]
         preserve: Preserve,
@@ -163,6 +169,9 @@ command!(
         /// As of the comparison: with `Never` nothing makes way for what the source has.
         #[serde(default)]
         overwrite: Overwrite,
+        /// At the top of the destination: what was replaced is kept there, and stays.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        keep_replaced: Option<KeepName>,
     }
 );
 command!(
@@ -211,6 +220,9 @@ command!(
         /// Only what is in the way of what the source has; without this, only what is not.
         #[serde(default)]
         in_the_way: bool,
+        /// At the top of the destination: what is removed is kept there.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        keep_replaced: Option<KeepName>,
     }
 );
 command!(
@@ -232,6 +244,9 @@ command!(
         /// Directories that lead to what arrives, and that no source has: these and those above them are made as others would make them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         above: Vec<LandingPath>,
+        /// At the top of the destination: what is replaced is kept there.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        keep_replaced: Option<KeepName>,
     }
 );
 command!(

@@ -119,6 +119,9 @@ pub enum Event {
         /// Entries that were left out; everything else arrived.
         #[serde(skip_serializing_if = "is_zero")]
         skipped: u64,
+        /// Entries that are kept of what the transfer has replaced or removed.
+        #[serde(skip_serializing_if = "is_zero")]
+        kept: u64,
     },
     #[serde(rename = "Transfer Failed")]
     TransferFailed { schema_version: SchemaVersion1, transfer_id: TransferId, side: String, epoch: u64, error: Failure, cause: String },

@@ -75,6 +75,8 @@ pub enum Spared {
     Partial,
     /// The daemon's own directory.
     Own,
+    /// What this transfer and earlier ones have replaced or removed.
+    Kept,
     /// A pipe, socket or device, where those are not moved.
     Special,
     /// The file system finds it by a name that the source has and its directory does not: it is what the source has.
@@ -123,4 +125,7 @@ pub struct Deletion {
     pub remaining: BTreeMap<Stayed, u64>,
     /// Objects of their list.
     pub remaining_parts: u64,
+    /// How many entries are kept in all of what the transfer has replaced or removed, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept: Option<u64>,
 }

@@ -84,6 +84,17 @@ checked_text!(
     "a path below the destination of at most 4096 characters: names joined by '/', none of them empty, '.' or '..', without NUL"
 );
 checked_text!(
+    /// Name of the directory at the top of a destination in which what is replaced is kept.
+    KeepName,
+    |text| {
+        let is_first = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let name = text.strip_prefix('.').unwrap_or(text);
+        let is_plain = name.bytes().all(|byte| is_first(byte) || b".-".contains(&byte));
+        name.len() < 64 && is_plain && name.bytes().next().is_some_and(is_first) && !text.starts_with(".cpt-")
+    },
+    "a name of letters, digits, '.', '_' and '-', at most 63 behind a '.', such as .replaced; those that begin with .cpt- are taken"
+);
+checked_text!(
     /// What tells a mark from everything else: nobody guesses it.
     MarkName,
     |text| text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)),
