@@ -55,6 +55,9 @@ def report_view(report: dict[str, Any]) -> RenderableType:
     if left := report.get("leftAlone"):
         lines.append(line(f"left alone: {left['entries']:,}, {size(left['bytes'])} at the source, by overwrite"))
     lines += [line(sentence) for sentence in _deleted(report.get("deleted"))]
+    if kept := report.get("kept"):
+        count = f"{kept['entries']:,}" if "entries" in kept else "not counted"
+        lines.append(line(f"kept of what was replaced or deleted: {count}, in {kept['where']}"))
     if unselected := report.get("unselected"):
         counts = ", ".join(f"{count:,} {reason}" for reason, count in sorted(unselected["counts"].items()))
         lines.append(line(f"not selected: {counts}; listed in {unselected['where']}"))

@@ -16,7 +16,7 @@ MOST_DELETED = 1_000
 Confirmation = Annotated[str, Field(pattern=CONFIRMATION)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 SparedReason = Literal[
-    "not-selected", "other-file-system", "partial", "own", "special", "other-spelling", "unreadable"
+    "not-selected", "other-file-system", "partial", "own", "kept", "special", "other-spelling", "unreadable"
 ]  # fmt: skip
 SparedCounts = dict[SparedReason, Annotated[int, Field(ge=1)]]
 RemainingReason = Literal["changed", "not-empty", "refused"]
@@ -129,6 +129,8 @@ class Deleted(Document):
     bytes: Count
     where: str
     remaining: Remaining | None = None
+    kept: Annotated[int, Field(ge=1)] | None = None
+    """Of what the transfer has replaced or removed so far, how many entries are kept."""
 
 
 class Deletion(Document):
@@ -141,6 +143,7 @@ class Deletion(Document):
     bytes: Count
     remaining: RemainingCounts
     remaining_parts: Count
+    kept: Annotated[int, Field(ge=1)] | None = None
 
 
 class RemainingEntry(Document):

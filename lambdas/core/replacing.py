@@ -1,8 +1,59 @@
-"""What of the destination is replaced: which keys of a request cannot stand beside each other."""
+"""What of the destination is replaced, and kept: which keys of a request cannot stand beside each other."""
 
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+from lambdas.core.documents import Count, Document
+
+KEEP_NAME = r"^\.?[A-Za-z0-9_][A-Za-z0-9._-]{0,62}$"
 
 Overwrite = Literal["always", "if-newer", "never"]
+
+
+def _ours(value: str) -> str:
+    if value.startswith(".cpt-"):
+        raise PydanticCustomError("keep_name", "names that begin with '.cpt-' are CPT's own; choose another")
+    return value
+
+
+KeepName = Annotated[str, Field(pattern=KEEP_NAME), AfterValidator(_ours)]
+
+
+class Kept(Document):
+    """Contract `report`, `kept`: what was replaced or removed; `where`: the directory on the destination's machine.
+
+    `entries`: None where the transfer ended before they were counted.
+    """
+
+    entries: Count | None = None
+    where: str
+
+
+def where_kept(destination: str, name: str, transfer_id: str) -> str:
+    """Return the directory in which a transfer keeps what it replaces or removes."""
+    return f"{destination.rstrip('/')}/{name}/{transfer_id}"
+
+
+def keep_problems(name: str | None, overwrite: Overwrite, landing: list[str], *, delete: bool) -> list[str]:
+    """What is said of keeping, and does not go together; `landing`: the names that source paths bring."""
+    if name is None:
+        return []
+    found = []
+    if overwrite == "never" and not delete:
+        found.append(
+            f"$.keepReplaced: {name!r}, and $.overwrite is 'never' and $.delete false: nothing is replaced or removed; "
+            "leave keepReplaced out"
+        )
+    found += [
+        f"$.keepReplaced: {name!r}: a source path lands as {other!r}, where what is replaced would be kept; "
+        "choose another name"
+        for other in landing
+        # Some file systems take both for one name.
+        if other.casefold() == name.casefold()
+    ]
+    return found
 
 
 def problems(overwrite: Overwrite, *, resend_all: bool, compare: str, resume: bool, hard_links: bool) -> list[str]:

@@ -24,7 +24,7 @@ from lambdas.core.nulls import without_nulls
 from lambdas.core.problems import describe
 from lambdas.core.quantities import Seconds, size_bytes
 from lambdas.core.relays_request import MAX_REQUEST_PAIRS, RelaysRequest
-from lambdas.core.replacing import Overwrite
+from lambdas.core.replacing import KeepName, Overwrite
 from lambdas.core.selection import Selection
 
 MAX_APPROVAL_SECONDS = 604_800
@@ -37,6 +37,8 @@ MAX_PRE_TEST_SECONDS = 60
 _RIGHT = {
     "$.relays.pairs": f'write "auto", 0 to {MAX_REQUEST_PAIRS}, or {{"source": 2, "destination": 3}}',
     "$.relays.through": f'write "none", "auto", or 1 to {MAX_TRANSIT_REGIONS} regions, e.g. ["us-east-1"]',
+    "$.keepReplaced": "write one name that does not begin with '.cpt-', e.g. '.replaced', of a directory "
+    "at the top of the destination",
     "$.chunkSizeMiB": "write MiB, a power of two from 1 to 1024, e.g. 64 or 64MiB",
     "$.bandwidthLimitMbps": f"write Mbit/s as a whole number from 1 to {MOST_MBPS}, or a timetable",
 }
@@ -115,6 +117,7 @@ class TransferRequest(Document):
     resume: bool = False
     compare: Literal["size-time", "digest"] = "size-time"
     overwrite: Overwrite = "always"
+    keep_replaced: KeepName | None = None
     resend_all: bool = False
     links: Literal["keep", "skip", "follow"] = "keep"
     dry_run: bool = False
@@ -243,6 +246,9 @@ def _rules(request: TransferRequest, limits: Limits) -> list[str]:
         compare=request.compare,
         resume=request.resume,
         hard_links=request.preserve.hard_links,
+    )
+    problems += replacing.keep_problems(
+        request.keep_replaced, request.overwrite, request.source.apart, delete=request.delete
     )
     problems += _deletion_problems(request)
     written = request.objective.to_document()

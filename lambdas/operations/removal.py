@@ -48,7 +48,9 @@ def deleted(transfer: AcceptedTransfer, found: Deletion, world: World) -> Delete
     """The same as the report has it."""
     rest = f"s3://{world.env.control_bucket}/{world.shared_key(transfer, commands.remaining_folder(transfer))}"
     remaining = Remaining(counts=found.remaining, where=rest) if found.remaining else None
-    return Deleted(entries=found.entries, bytes=found.bytes, where=where(transfer, world), remaining=remaining)
+    return Deleted(
+        entries=found.entries, bytes=found.bytes, where=where(transfer, world), remaining=remaining, kept=found.kept
+    )
 
 
 def cause(transfer: AcceptedTransfer, found: Deletion, remaining: Remaining, world: World) -> str:

@@ -55,6 +55,13 @@ def test_a_report_counts_what_was_left_alone() -> None:
     assert "left alone: 3, 70 kB at the source, by overwrite" in shown
 
 
+def test_a_report_says_where_what_was_replaced_is_kept() -> None:
+    report = json.loads((REPORTS / "succeeded-with-some-kept.json").read_text())
+    assert "kept of what was replaced or deleted: 2, in /copy/.replaced/nightly" in text(report_view(report))
+    del report["kept"]["entries"]
+    assert "kept of what was replaced or deleted: not counted, in /copy" in text(report_view(report))
+
+
 def test_a_dry_run_says_what_would_be_deleted_and_how_to_confirm_that() -> None:
     report = json.loads((REPORTS / "dry-run-of-a-mirror.json").read_text())
     shown = text(report_view(report))

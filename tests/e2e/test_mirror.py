@@ -72,6 +72,8 @@ def test_a_dry_run_tells_the_extras_and_with_its_digest_exactly_these_go(
     (out / "set" / "kept by a rule" / "in" / "file.log").write_text("mine")
     (out / "beside").write_text("of another transfer")
     (source / "new").write_text("to be sent")
+    was = (out / "set" / "deep" / "small 3.txt").read_bytes()
+    (source / "deep" / "small 3.txt").write_text("of the source, and another one")
     request["select"] = {"exclude": ["*.log"]}
 
     before = stamps(out)
@@ -83,8 +85,13 @@ def test_a_dry_run_tells_the_extras_and_with_its_digest_exactly_these_go(
     counts = {name: told[name] for name in ("files", "directories", "symlinks", "maxDelete", "spared")}
     assert counts == {"files": 3, "directories": 2, "symlinks": 1, "maxDelete": 1000, "spared": {"not-selected": 1}}
 
-    run = account.run({**request, "confirmDelete": digest}, "mirror")
+    run = account.run({**request, "confirmDelete": digest, "keepReplaced": ".replaced"}, "mirror")
     report = succeeded(run)
+    kept = out / ".replaced" / "mirror"
+    assert report["kept"] == {"entries": 5, "where": str(kept)}
+    assert (kept / "set" / "deep" / "small 3.txt").read_bytes() == was
+    assert (kept / "set" / "deep" / "old" / "line\nbreak").read_text() == "x"
+    assert (kept / "set" / "deep" / "old" / "er" / "link").is_symlink()
     assert report["deleted"] == {"entries": 6, "bytes": told["bytes"], "where": report["deleted"]["where"]}
     assert set(listed(account, report["deleted"]["where"])[0]) == extras
     states = account.history(run.arn)

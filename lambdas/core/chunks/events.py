@@ -119,6 +119,8 @@ class Delivered(Document):
     hedged_bytes: Annotated[int, Field(ge=1)] | None = None
     repaired_chunks: Annotated[int, Field(ge=1)] | None = None
     skipped: Annotated[int, Field(ge=1)] | None = None
+    kept: Annotated[int, Field(ge=1)] | None = None
+    """Entries of the destination that were replaced, or removed before, and are kept."""
 
     @property
     def wire_bytes(self) -> int:

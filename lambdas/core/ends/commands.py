@@ -99,6 +99,12 @@ def _leading(transfer: AcceptedTransfer) -> Command:
     return {"above": above} if above else {}
 
 
+def _kept(transfer: AcceptedTransfer) -> Command:
+    """Where what is replaced or removed is kept, if the request says so."""
+    name = transfer.request.keep_replaced
+    return {} if name is None else {"keepReplaced": name}
+
+
 def _selection(transfer: AcceptedTransfer) -> Command:
     """What of the source paths is moved; empty where everything is."""
     select = transfer.request.select.command(transfer.execution_started_at)
@@ -112,6 +118,7 @@ def scan_source(transfer: AcceptedTransfer, control: Control, announce: str | No
         **_head("scan", transfer.transfer_id),
         **_as(transfer.request.source.run_as),
         **_keeping(transfer),
+        **_kept(transfer),
         "side": "source",
         "control": control.to_document(),
         "paths": transfer.request.source.asked_paths,
@@ -130,6 +137,7 @@ def scan_destination(transfer: AcceptedTransfer) -> Command:
         **_head("scan", transfer.transfer_id),
         **_as(destination.run_as),
         **_keeping(transfer),
+        **_kept(transfer),
         "side": "destination",
         "path": destination.path,
     }
@@ -218,6 +226,7 @@ def scan_extras(transfer: AcceptedTransfer, control: Control, source: SourceSurv
         **_as(request.destination.run_as),
         **_keeping(transfer),
         **_replacing(transfer),
+        **_kept(transfer),
         **({"select": select} if select else {}),
         **({"within": request.source.tops} if request.source.tops is not None else {}),
         **({"apart": request.source.apart} if request.source.apart else {}),
@@ -242,6 +251,7 @@ def delete(
     return {
         **_head("delete", transfer.transfer_id),
         **_as(transfer.request.destination.run_as),
+        **_kept(transfer),
         "control": control.to_document(),
         "epoch": epoch,
         "path": transfer.request.destination.path,
@@ -260,6 +270,7 @@ def receive(transfer: AcceptedTransfer, control: Control, epoch: int, plan_key: 
         **_head("receive", transfer.transfer_id),
         **_as(transfer.request.destination.run_as),
         **_keeping(transfer),
+        **_kept(transfer),
         "control": control.to_document(),
         "epoch": epoch,
         "listen": receiver_addresses(transfer),

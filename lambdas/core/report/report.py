@@ -15,6 +15,7 @@ from lambdas.core.estimate.profiling import Measured
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.replacements import Replacement, replacements
 from lambdas.core.fleet.topology import routes_of
+from lambdas.core.replacing import Kept, where_kept
 from lambdas.core.report import fleet_report, route_report
 from lambdas.core.report.fleet_report import FleetReport
 from lambdas.core.report.route_report import RouteShare
@@ -99,6 +100,7 @@ class Report(Document):
     unkept: UnkeptCounts | None = None
     dry_run: DryRun | None = None
     deleted: Deleted | None = None
+    kept: Kept | None = None
     skipped: Skipped | None = None
     entries: str | None = None
     verified: bool
@@ -204,7 +206,9 @@ def build(
         empty_source=record.empty_source,
         unkept=record.unkept,
         dry_run=record.dry_run,
-        deleted=record.deleted,
+        # What is kept is said once.
+        deleted=record.deleted.model_copy(update={"kept": None}) if record.deleted else None,
+        kept=_kept(record),
         skipped=skipped,
         entries=entries,
         verified=verified and skipped is None and not unreadable,
@@ -242,6 +246,18 @@ def build(
         course=tally.course(record.limit.changes),
         stages=stage_times(record.stages),
     )
+
+
+def _kept(record: TransferRecord) -> Kept | None:
+    """Where something was moved, and its requester wants to have what was there before."""
+    request = record.transfer.request
+    if request.keep_replaced is None or record.plan is None or record.dry_run or record.measured:
+        return None
+    where = where_kept(request.destination.path, request.keep_replaced, record.transfer.transfer_id)
+    # The later count has all of the earlier one. Nothing is sent where nothing differs.
+    counts = [record.deleted.kept or 0] if record.deleted else []
+    counts += [record.delivered.kept or 0] if record.delivered else []
+    return Kept(entries=max(counts, default=None), where=where)
 
 
 def _energy(tally: Tally, nodes: list[Node], now: float) -> Energy | None:

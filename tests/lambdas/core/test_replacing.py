@@ -32,8 +32,29 @@ def test_what_contradicts_each_other_is_refused_with_both_keys(asked: dict[str, 
 
 
 @pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"keepReplaced": ".replaced", "overwrite": "never"}, "nothing is replaced or removed"),
+        ({"keepReplaced": "set"}, "a source path lands as 'set'"),
+        ({"keepReplaced": "SET"}, "a source path lands as 'set'"),
+        ({"keepReplaced": "/archive/today"}, "e.g. '.replaced'"),
+        ({"keepReplaced": ".."}, "e.g. '.replaced'"),
+        ({"keepReplaced": ".cpt-partial-nightly"}, "does not begin with '.cpt-', e.g. '.replaced'"),
+    ],
+)
+def test_a_directory_in_which_nothing_can_be_kept_is_refused(asked: dict[str, Any], words: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        parse_request(request(**asked), LIMITS)
+    (problem,) = refused.value.problems
+    assert problem.startswith("$.keepReplaced: ")
+    assert words in problem
+
+
+@pytest.mark.parametrize(
     "asked",
     [
+        {"keepReplaced": ".replaced"},
+        {"keepReplaced": "old", "overwrite": "never", "delete": True, "confirmDelete": "without-dry-run"},
         {"overwrite": "never", "delete": True, "confirmDelete": "without-dry-run"},
         {"overwrite": "if-newer", "compare": "digest", "resume": True, "name": "nightly"},
         {"overwrite": "always", "preserve": {"hardLinks": True}},

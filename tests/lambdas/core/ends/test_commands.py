@@ -153,6 +153,19 @@ def test_what_is_replaced_is_told_to_the_comparison_and_to_the_search_for_extras
         assert command.get("overwrite", "always") == overwrite
 
 
+def test_where_what_is_replaced_is_kept_is_told_to_all_that_would_touch_it() -> None:
+    for asked, name in ((transfer(), None), (transfer(keepReplaced=".replaced"), ".replaced")):
+        for command in (
+            commands.scan_source(asked, CONTROL),
+            commands.scan_destination(asked),
+            commands.scan_extras(asked, CONTROL, survey(3).source),
+            commands.delete(asked, CONTROL, extras(), 1),
+            commands.receive(asked, CONTROL, 1, "plan.json"),
+        ):
+            assert command.get("keepReplaced") == name
+            SCHEMA.validate(command)
+
+
 def test_everything_is_sent_where_the_request_says_so() -> None:
     assert "resendAll" not in commands.scan_comparison(transfer(), CONTROL, 3)
     assert commands.scan_comparison(transfer(resendAll=True), CONTROL, 3)["resendAll"] is True

@@ -5,12 +5,13 @@ from jsonschema import Draft202012Validator
 
 from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import Progress, Side
+from lambdas.core.deletion import Deleted
 from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.ends.liveness import Ends
 from lambdas.core.survey import Unselected
 from lambdas.core.tariff.prices import PriceBook
 from lambdas.core.transfer_record import Spawned
-from tests.lambdas.builders import IRELAND, WEST, delivered, estimate, node, progress, transfer
+from tests.lambdas.builders import IRELAND, WEST, delivered, estimate, node, paths, plan, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.finished import finished, run
 from tests.paths import CONTRACTS
@@ -63,6 +64,28 @@ def test_chunks_that_were_repaired_and_bytes_that_went_out_twice_are_counted() -
     found = run(cloud)
     SCHEMA.validate(found)
     assert (found["hedgedBytes"], found["repairedChunks"]) == (30, 2)
+
+
+@pytest.mark.parametrize(
+    ("by_receiver", "by_removal", "count"), [(2, None, 2), (2, 5, 5), (None, None, 0), (None, 3, 3)]
+)
+def test_where_what_was_replaced_is_kept_is_told_with_the_last_count(
+    by_receiver: int | None, by_removal: int | None, count: int
+) -> None:
+    cloud = Cloud()
+    cloud.transfers.create(transfer(keepReplaced=".replaced"))
+    cloud.transfers.change(transfer(), transfer_life.note(paths=paths(), plan=plan()))
+    assert run(cloud)["kept"] == {"where": "/restore/.replaced/first"}, "it ended before they were counted"
+    cloud.transfers.change(transfer(), transfer_life.finish(delivered(kept=by_receiver)))
+    deleted = Deleted(entries=4, bytes=300, where="s3://b/extras/", kept=by_removal)
+    cloud.transfers.change(transfer(), transfer_life.note(deleted=deleted))
+    found = run(cloud)
+    SCHEMA.validate(found)
+    assert found["kept"] == {"entries": count, "where": "/restore/.replaced/first"}
+    assert "kept" not in found["deleted"]
+    page = cloud.objects.objects["transfers/first/report.html"].decode()
+    assert "Kept of what was replaced or deleted: " in page
+    assert "in /restore/.replaced/first." in page
 
 
 def with_skips() -> Cloud:
