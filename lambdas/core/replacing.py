@@ -37,7 +37,7 @@ def where_kept(destination: str, name: str, transfer_id: str) -> str:
 
 
 def keep_problems(name: str | None, overwrite: Overwrite, landing: list[str], *, delete: bool) -> list[str]:
-    """What is said of keeping, and does not go together; `landing`: the names that source paths bring."""
+    """What is said of keeping, and does not go together; `landing`: where source paths land."""
     if name is None:
         return []
     found = []
@@ -51,7 +51,7 @@ def keep_problems(name: str | None, overwrite: Overwrite, landing: list[str], *,
         "choose another name"
         for other in landing
         # Some file systems take both for one name.
-        if other.casefold() == name.casefold()
+        if other.split("/")[0].casefold() == name.casefold()
     ]
     return found
 

@@ -37,6 +37,13 @@ def test_what_contradicts_each_other_is_refused_with_both_keys(asked: dict[str, 
         ({"keepReplaced": ".replaced", "overwrite": "never"}, "nothing is replaced or removed"),
         ({"keepReplaced": "set"}, "a source path lands as 'set'"),
         ({"keepReplaced": "SET"}, "a source path lands as 'set'"),
+        (
+            {
+                "keepReplaced": ".old",
+                "source": {**request()["source"], "paths": [{"path": "/data/set", "as": ".old/set"}]},
+            },
+            "a source path lands as '.old/set'",
+        ),
         ({"keepReplaced": "/archive/today"}, "e.g. '.replaced'"),
         ({"keepReplaced": ".."}, "e.g. '.replaced'"),
         ({"keepReplaced": ".cpt-partial-nightly"}, "does not begin with '.cpt-', e.g. '.replaced'"),
