@@ -8,7 +8,7 @@ use crate::documents::percent;
 use crate::ends::{Capabilities, KEPT_MODE, Placed, Seen, View};
 
 /// Fails where what is there is of another kind, size, mode, time or target than what was listed; in words. Of a file that was
-/// compared by its content the time does not count.
+/// compared by its content the time does not count, unless it has further names: these are made of the file with the listed time.
 pub fn differs(
     listed: &ListedLine<'_>,
     path: &[u8],
@@ -28,7 +28,8 @@ pub fn differs(
         return Err(format!("has mode {:o} and should have {:o}", seen.mode & KEPT_MODE, listed.mode & KEPT_MODE));
     }
     // A directory's time changes with whatever somebody puts into it.
-    let same_time = by_content || can.time_step_ns.is_none() || can.same_time(seen.mtime_ns, listed.mtime_ns);
+    let is_linked = listed.attributes.as_deref().is_some_and(|attributes| attributes.linked);
+    let same_time = by_content && !is_linked || can.time_step_ns.is_none() || can.same_time(seen.mtime_ns, listed.mtime_ns);
     if listed.kind == Kind::File && (seen.size != listed.size || !same_time) {
         return Err("has another size or modification time".to_owned());
     }

@@ -46,6 +46,11 @@ fn identity(path: &Path) -> Identity {
 
 impl Site {
     fn new() -> Self {
+        Self::with(|_| "")
+    }
+
+    /// With more keys in the line of each name.
+    fn with(more: impl Fn(&str) -> &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("destination");
         let place = PosixDestination::new(root.clone());
@@ -56,7 +61,7 @@ impl Site {
             std::fs::write(root.join(name), name).unwrap();
         }
         let control = Directory::open(folder.path().join("control"), 128, None).unwrap();
-        let lines = ["d", "d/planned", "kept", "planned"].map(|name| line(&root, name));
+        let lines = ["d", "d/planned", "kept", "planned"].map(|name| line(&root, name).replace('}', &format!("{}}}", more(name))));
         let listing = lines.join("\n") + "\n";
         control.write_object("listing/part-00000.ndjson", listing.clone().into_bytes()).unwrap();
         let planned = [&lines[0], &lines[1], &lines[3]].map(String::as_str).join("\n") + "\n";
@@ -157,6 +162,16 @@ fn what_was_found_equal_and_still_is_counts_whatever_its_identity() {
             assert_eq!((found.lacking.len(), found.lost, found.renewed.len()), (0, 0, 0), "{found:?}");
         }
     }
+}
+
+/// Its further names are made of the file that has the listed time.
+#[test]
+fn a_file_with_further_names_counts_by_its_time_too_however_it_was_compared() {
+    let site = Site::with(|name| if name == "kept" { r#","attributes":{"linked":true}"# } else { "" }).by_content();
+    assert_eq!(site.look().unwrap().lost, 0);
+    site.replace_kept("kept", Duration::from_secs(9));
+    let found = site.look().unwrap();
+    assert_eq!(found.named, ["kept: has another size or modification time"], "{found:?}");
 }
 
 #[test]

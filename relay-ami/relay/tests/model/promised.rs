@@ -79,8 +79,8 @@ impl Listed {
         if found.kind != Kind::Link && can.modes && kept(found.mode, self, can, preserve) != kept(self.entry.mode, self, can, preserve) {
             wrong.push(format!("has mode {:o} in place of {:o}", found.mode, self.entry.mode));
         }
-        // What was equal by its content keeps the time that it had.
-        let has_own_time = plan.is_by_content() && found.kind == Kind::File && !self.is_planned;
+        // What was equal by its content keeps the time that it had; further names are made of a file with the listed one.
+        let has_own_time = plan.is_by_content() && found.kind == Kind::File && !self.is_planned && !self.attributes().linked;
         let counts = if found.kind == Kind::Directory { with_directory_times } else { !has_own_time };
         if counts && same_time(can, found.mtime_ns, self.entry.mtime_ns) == Some(false) {
             wrong.push(format!("has time {} in place of {}", found.mtime_ns, self.entry.mtime_ns));
