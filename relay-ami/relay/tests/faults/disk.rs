@@ -169,18 +169,19 @@ fn one(run: &Run<'_>, case: &Case, round: usize) {
                 && message.contains(words)
         })
     };
-    assert!(matches!(outcome, send::Outcome::Delivered(totals) if totals.skipped == 0), "{}: {outcome:?}", case.kind);
+    let send::Outcome::Delivered(totals) = outcome else { panic!("{}: {outcome:?}", case.kind) };
+    assert_eq!(totals.skipped, 0, "{}", case.kind);
     transfer.assert_same_trees();
     let injected = traps.iter().filter(|(_, trap)| trap.state().fired).count();
+    let refused = || transfer.record("progress-receiver").and_then(|progress| progress["failedChunks"].as_u64()).unwrap_or(0);
     let detected = match case.expected {
-        Some((HELD, _)) => {
-            let refused = transfer.record("progress-receiver").and_then(|progress| progress["failedChunks"].as_u64()).unwrap_or(0);
-            injected.min(usize::try_from(refused).unwrap())
-        }
+        Some((HELD, _)) => injected.min(usize::try_from(refused()).unwrap()),
         Some((READ_AGAIN, words)) => {
             let source = transfer.source().display().to_string();
             injected.min(run.log.lines(&["again", &source, words]).len())
         }
+        // On a busy machine another lane sends late chunks too: where the receiver takes that copy, none has failed.
+        Some(_) if totals.hedged_bytes > 0 => injected.min(usize::try_from(refused()).unwrap()),
         Some(_) => traps.iter().filter(|(chunk, _)| is_told(*chunk)).count(),
         None => traps.iter().filter(|(_, trap)| trap.state().continued).count(),
     };
