@@ -200,11 +200,12 @@ test-alone: synth browser $(LABORATORY)
 	@$(RUN) pytest --durations 10 -m alone $(or $(ARGS),$(ALONE)) $(OR_NONE_CHOSEN)
 
 # The Lambdas' unit tests under the Python that they are deployed for, where the machine has it and .venv has another.
-# They only compute: two at a time fill the processors.
+# They only compute: two at a time fill the processors. Beside them other tests run, of users other than root too: each start of Pytest
+# would close the directory above theirs, if it had the same.
 test-runtime: synth
 	@python=$$($(RUN) python -m tools.runtime_python) && { [ -z "$$python" ] || { export UV_PROJECT_ENVIRONMENT="$(CURDIR)/.cache/runtime-python" && \
 	  $(UV) sync --frozen --quiet --python "$$python" && \
-	  $(RUN) python -m pytest --quiet --numprocesses 2 --dist loadfile tests/lambdas tests/contracts; }; }
+	  $(RUN) python -m pytest --quiet --numprocesses 2 --dist loadfile --basetemp .cache/runtime-tests tests/lambdas tests/contracts; }; }
 
 browser: | .tools/stamp
 	@tools/install-browser.sh

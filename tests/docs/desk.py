@@ -35,6 +35,10 @@ class Desk:
         self._small = make_files(work / "set", large_bytes=1_000_000)
         self._large = make_files(work / "large", large_bytes=75_000_000)
         (work / "home").mkdir()
+        # What a transfer has replaced and kept, to be put back.
+        kept = work / ".replaced" / "nightly" / "set" / "kept.txt"
+        kept.parent.mkdir(parents=True)
+        kept.write_text("as it was")
         for name in LINKED:
             (work / name).symlink_to(ROOT / name)
         self.write("measure.json", self._request(self._small, profile="measure", preTestSeconds=1))
