@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -38,7 +38,8 @@ def recorded() -> Iterator[tuple[str, str]]:
 def without_figures(text: str) -> str:
     """What differs between runs becomes `#`: figures with units, and identities; where lines break does not count."""
     text = re.sub(r"\bi-[0-9a-f]{17}\b", "i-#", text)
-    return re.sub(r"\s+", "", re.sub(r"\d[\d.,:-]*\s*(B|kB|MB|GB|ms|s|min)?\b", "#", text))
+    text = re.sub(r"\s+", "", re.sub(r"\d[\d.,:-]*\s*(B|kB|MB|GB|ms|s|min)?\b", "#", text))
+    return re.sub("#+", "#", text)  # 59 s, or 1 min 5 s
 
 
 def pattern(shown: str) -> str:
@@ -59,7 +60,9 @@ def home() -> Iterator[Path]:
         yield Path(folder)
 
 
-def test_the_first_hour_is_as_the_page_tells_it(account: Account, home: Path) -> None:
+def test_the_first_hour_is_as_the_page_tells_it(make_account: Callable[..., Account], home: Path) -> None:
+    # In the account that other tests have, lists and what is learnt are longer.
+    account = make_account()
     for name, target in ((".local", account.cloud.state.root), ("cdk.json", ROOT / "cdk.json")):
         (home / name).symlink_to(target)
     source, copy = make_files(home / "docs", large_bytes=1000), home / "copy"
