@@ -300,6 +300,17 @@ impl Transfer {
         }
     }
 
+    /// Sends what is planned by two new ends; files that were sent.
+    pub fn deliver(&mut self) -> u64 {
+        self.epoch += 1;
+        let receiver = self.receive();
+        self.members(vec![path("direct", &[], receiver.address)]);
+        let outcome = self.send(None).join();
+        let send::Outcome::Delivered(totals) = outcome else { panic!("{outcome:?}") };
+        assert_eq!(receiver.join(), receive::Outcome::Agreed);
+        totals.files
+    }
+
     pub fn chunks(&self) -> Vec<Chunk> {
         let numbers: Vec<u64> = (0..self.plan.chunks).collect();
         self.control.chunks(&numbers).unwrap()

@@ -71,16 +71,6 @@ fn listed(root: &Path, named: &[Named], selection: Value) -> (Value, Vec<String>
     (survey, listed, left_out)
 }
 
-fn delivered(transfer: &mut Transfer) -> u64 {
-    transfer.epoch += 1;
-    let receiver = transfer.receive();
-    transfer.members(vec![path("direct", &[], receiver.address)]);
-    let sent = transfer.send(None).join();
-    let send::Outcome::Delivered(totals) = sent else { panic!("{sent:?}") };
-    assert_eq!(receiver.join(), receive::Outcome::Agreed);
-    totals.files
-}
-
 /// Directories that lead there have the time of whoever made them last.
 fn without_times_of(tree: &Path, directories: &[&str]) -> impl PartialEq + std::fmt::Debug {
     let mut found = list(tree);
@@ -106,7 +96,7 @@ fn what_arrives_is_where_and_as_rsync_would_have_put_it() {
     ];
     let from = source(folder.path(), &named);
     let mut transfer = Transfer::of(CHUNK, Some(1), Arc::new(from)).making(landing(&["2026", "2026/notes", "in/here"]));
-    assert_eq!(delivered(&mut transfer), 5 + 1 + 3, "files, a link, directories of the source");
+    assert_eq!(transfer.deliver(), 5 + 1 + 3, "files, a link, directories of the source");
     let peer = transfer.directory.path().join("peer");
     let here = folder.path().display();
     for (from, to) in [
@@ -122,7 +112,7 @@ fn what_arrives_is_where_and_as_rsync_would_have_put_it() {
     let leading = ["2026", "2026/notes", "in", "in/here"];
     assert_eq!(without_times_of(&transfer.destination(), &leading), without_times_of(&peer, &leading));
     transfer.plan_compared(Compare::Digest, CHUNK);
-    assert_eq!(delivered(&mut transfer), 0, "the next run has nothing to send");
+    assert_eq!(transfer.deliver(), 0, "the next run has nothing to send");
 }
 
 #[test]
@@ -136,7 +126,7 @@ fn directories_that_lead_there_are_left_as_they_are_and_made_as_others_would_mak
     fs::set_permissions(&kept, std::os::unix::fs::PermissionsExt::from_mode(0o2751)).unwrap();
     let usual = transfer.directory.path().join("usual");
     fs::create_dir(&usual).unwrap();
-    delivered(&mut transfer);
+    transfer.deliver();
     let mode = |path: &Path| path.metadata().unwrap().mode() & 0o7777;
     assert_eq!([mode(&kept), mode(&kept.join("new"))], [0o2751, 0o2000 | mode(&usual) & 0o755]);
 }
@@ -225,7 +215,7 @@ fn a_file_of_several_names_stays_one_though_they_arrive_far_from_each_other() {
     let preserve = Preserve { hard_links: true, ..Preserve::default() };
     let mut transfer = Transfer::of(CHUNK, Some(1), Arc::new(from.preserving(preserve))).making(landing(&["a", "z"]));
     transfer.preserve = preserve;
-    delivered(&mut transfer);
+    transfer.deliver();
     let inode = |path: &str| transfer.destination().join(path).metadata().map(|found| (found.ino(), found.nlink())).unwrap();
     assert_eq!(inode("a/first/z"), inode("z/last/a"));
     assert_eq!(inode("z/last/a").1, 2);

@@ -9,21 +9,14 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use cpt_relay::documents::attributes::Preserve;
 use cpt_relay::documents::command::Compare;
-use cpt_relay::{receive, send};
 use rustix::fs::FileType;
 
 use super::{CHUNK, fill, following};
-use crate::harness::{Transfer, list, noise, path};
+use crate::harness::{Transfer, list, noise};
 
 fn delivered(transfer: &mut Transfer) -> u64 {
     transfer.plan_compared(Compare::SizeTime, CHUNK);
-    transfer.epoch += 1;
-    let receiver = transfer.receive();
-    transfer.members(vec![path("direct", &[], receiver.address)]);
-    let sent = transfer.send(None).join();
-    let send::Outcome::Delivered(totals) = sent else { panic!("{sent:?}") };
-    assert_eq!(receiver.join(), receive::Outcome::Agreed);
-    totals.files
+    transfer.deliver()
 }
 
 /// Files of one name and of several, and links to each of them, to directories, to links, and to what holds links.
