@@ -118,17 +118,27 @@ fn what_is_left_alone_may_change_meanwhile_and_must_not_vanish() {
     }
 }
 
-/// What somebody has changed under the same size and time is repaired, and no byte is taken from what is there.
+/// What somebody has changed under the same size and time is repaired, and no byte is taken from what is there; rsync -a leaves it,
+/// and rsync --ignore-times repairs it too.
 #[test]
 fn all_is_sent_though_it_is_equal() {
     let contents = "the source's ".repeat(1_000);
     let mut transfer = Transfer::plan(CHUNK, Some(1), |root| ["a", "b"].iter().for_each(|name| file(root, name, &contents, 200)));
     file(&transfer.destination(), "a", &contents, 200);
     file(&transfer.destination(), "b", &contents.replace('o', "O"), 200);
+    let (from, peer) = (format!("{}/", transfer.source().display()), transfer.directory.path().join("peer"));
+    assert!(Command::new("cp").arg("-a").args([&transfer.destination(), &peer]).status().unwrap().success());
+    let is_as_rsync_leaves_it = |transfer: &Transfer, option: &str| {
+        // Without rsync the rest is tried all the same.
+        let Ok(done) = Command::new("rsync").args(["-a", option, &from]).arg(&peer).status() else { return true };
+        done.success() && list(&transfer.destination()) == list(&peer)
+    };
     assert_eq!(delivered(&mut transfer, Compare::SizeTime.into()), 0);
+    assert!(is_as_rsync_leaves_it(&transfer, "--times"));
     let (sent, received) = moved(&mut transfer, Rule { resend_all: true, ..Compare::SizeTime.into() }, |_| ());
     let send::Outcome::Delivered(totals) = sent else { panic!("{sent:?}") };
     assert_eq!(received, receive::Outcome::Agreed);
     assert_eq!((totals.files, totals.bytes, totals.saved_bytes), (2, 2 * contents.len() as u64, 0));
     transfer.assert_same_trees();
+    assert!(is_as_rsync_leaves_it(&transfer, "--ignore-times"));
 }
