@@ -24,6 +24,7 @@ from bench.data_plane.cases import (
     large_direct,
     large_pair,
     long_fat,
+    long_paths,
     memory,
     packed,
     relay_cpu,
@@ -53,6 +54,7 @@ DATASETS = {name: partial(datasets.run, name) for name in datasets.DATASETS} | {
     "cold-small": cold_small.run,
     "durability": durability.run,
     "beside-wdt": beside_wdt.run,
+    "long-paths": long_paths.run,
 }
 FAILURES = (BenchError, NetworkError, OSError, ValueError)
 QUIET_LOAD = 0.5

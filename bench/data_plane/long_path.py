@@ -1,19 +1,17 @@
-"""A long path: two nodes with tun devices, and a program between them that holds every packet back for a while.
+"""A long path: two nodes with tun devices, and `cpt-laboratory long-path` between them, for kernels without netem.
 
-For kernels without netem. The program is `python -m bench.data_plane.long_path NAMESPACE NAMESPACE SECONDS`. Packets
-keep their order, none is lost in it.
+The program holds every packet back for a while, passes them at a rate behind a queue, and loses some where it should.
+`python -m bench.data_plane.long_path NAMESPACE NAMESPACE PROGRAM JSON` attaches to both devices and becomes it.
 """
 
 import ctypes
 import fcntl
+import json
 import os
-import select
 import struct
 import subprocess
 import sys
-import time
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,20 +23,34 @@ from bench.data_plane.process import running, until
 DEVICE = "eth0"
 CLONE_NEWNET = 0x40000000
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
-PACKET_BYTES = 65_536
-TICK_SECONDS = 0.001
-BATCH = 64
-# Packets that wait for the program while the scheduler gives its core to others: 200 Mbit/s are 17 in a millisecond.
+# Packets that wait for the program while the scheduler gives its core to others: 250 MB/s of 1 500 bytes are 167 in a millisecond.
 QUEUE_PACKETS = 10_000
 
 
-@dataclass
-class Direction:
-    """From one device to the other."""
+@dataclass(frozen=True)
+class Shape:
+    """What a path is like: its round trip in seconds, and Mbit/s of what goes from the sender to the receiver."""
 
-    source: int
-    target: int
-    waiting: deque[tuple[float, bytes]]
+    round_trip: float
+    mbit: float
+    mtu: int = 1500
+    loss: float = 0.0
+    """Share of the sender's packets that do not arrive."""
+    widens: Sequence[tuple[float, float]] = ()
+    """Seconds after the first packet, and Mbit/s from then on."""
+
+    def arguments(self) -> str:
+        """For the program; the queue holds one round trip of the widest rate."""
+        rates = [(0.0, self.mbit), *self.widens]
+        widest = max(mbit for _, mbit in rates)
+        return json.dumps(
+            {
+                "delayMs": self.round_trip * 500,
+                "rates": [(since, mbit / 8) for since, mbit in rates],
+                "queueBytes": max(int(widest * 1e6 / 8 * self.round_trip), 64 << 10),
+                "loss": self.loss,
+            }
+        )
 
 
 def attach(namespace: str) -> int:
@@ -52,53 +64,23 @@ def attach(namespace: str) -> int:
     return tun
 
 
-def forward(one: int, other: int, delay: float) -> None:
-    """Pass packets both ways, each `delay` seconds late, until killed."""
-    directions = [Direction(one, other, deque()), Direction(other, one, deque())]
-    by_source = {direction.source: direction for direction in directions}
-    poll = select.epoll()
-    for source in by_source:
-        poll.register(source, select.EPOLLIN)
-    while True:
-        busy = any(direction.waiting for direction in directions)
-        events = poll.poll(TICK_SECONDS if busy else None)
-        due = time.monotonic() + delay
-        for source, _ in events:
-            take(by_source[source], due)
-        now = time.monotonic()
-        for direction in directions:
-            while direction.waiting and direction.waiting[0][0] <= now:
-                os.write(direction.target, direction.waiting.popleft()[1])
-
-
-def take(direction: Direction, due: float) -> None:
-    """Read what is there, but not so much that the other direction has to wait."""
-    for _ in range(BATCH):
-        try:
-            direction.waiting.append((due, os.read(direction.source, PACKET_BYTES)))
-        except BlockingIOError:
-            return
-
-
 @contextmanager
-def long_path(bench: Bench, round_trip: float, mbit: int, mtu: int) -> Iterator[tuple[Node, Node]]:
-    """Sender and receiver; what the sender sends is shaped to `mbit`, with a queue of one bandwidth-delay product."""
+def long_path(bench: Bench, shape: Shape) -> Iterator[tuple[Node, Node]]:
+    """Sender and receiver at its ends."""
     with namespaces("long-sender", "long-receiver") as names:
         nodes = [Node(name, address) for name, address in zip(names, ("10.0.0.1", "10.1.0.1"), strict=True)]
         for node in nodes:
             command("ip", "-n", node.namespace, "tuntap", "add", "dev", DEVICE, "mode", "tun")
             lines = [
-                f"link set {DEVICE} mtu {mtu} txqueuelen {QUEUE_PACKETS}",
+                f"link set {DEVICE} mtu {shape.mtu} txqueuelen {QUEUE_PACKETS}",
                 f"addr add {node.address}/8 dev {DEVICE}",
                 "link set lo up",
                 f"link set {DEVICE} up",
             ]
             command("ip", "-n", node.namespace, "-batch", "-", text="\n".join(lines) + "\n")
-        limit = int(mbit * 1e6 / 8 * round_trip)
-        shape = ["tbf", "rate", f"{mbit}mbit", "burst", "64kb", "limit", str(limit)]
-        command("tc", "-n", names[0], "qdisc", "add", "dev", DEVICE, "root", *shape)
-        argv = [sys.executable, "-m", "bench.data_plane.long_path", *names, str(round_trip / 2)]
-        with running(argv, bench.work / "long-path.log") as program:
+        attaching = [sys.executable, "-m", "bench.data_plane.long_path", *names, str(bench.daemon), shape.arguments()]
+        # It stands for wires, which no program has to wait for.
+        with running(["nice", "-n", "-10", *attaching], bench.work / "long-path.log") as program:
             until(lambda: all(_carrier(node) for node in nodes), "the long path", [program])
             yield nodes[0], nodes[1]
             program.check()
@@ -111,9 +93,12 @@ def _carrier(node: Node) -> bool:
 
 
 def main() -> None:
-    """Attach to both namespaces and forward."""
-    one, other, delay = sys.argv[1:]
-    forward(attach(one), attach(other), float(delay))
+    """Attach to both namespaces and become the program."""
+    one, other, program, path = sys.argv[1:]
+    first, second = attach(one), attach(other)
+    os.dup2(first, 0)
+    os.dup2(second, 1)
+    os.execv(program, [program, "long-path", path])
 
 
 if __name__ == "__main__":

@@ -46,6 +46,8 @@ class Moved:
     """What each process used: `sender`, `receiver`, `relay-N`."""
     lanes: int
     """The most TCP connections that the receiver had at once."""
+    planned_seconds: float
+    """Listing and plan, which come before."""
 
 
 @dataclass
@@ -83,7 +85,9 @@ class Transfer:
 
     def move(self, route: Route, each: Callable[[Program], None] | None = None) -> Moved:
         """Move the tree into an empty folder; `each` sees the receiver some twenty times a second."""
+        begun_at = time.monotonic()
         control = self.plan(route.paths)
+        planned_seconds = time.monotonic() - begun_at
         arrived = replace(self.bench, work=self.arrives or self.bench.work).folder("arrived")
         lanes = 0
 
@@ -103,7 +107,7 @@ class Transfer:
             last = max(sender.started + ended["sender"].seconds, receiver.started + ended["receiver"].seconds)
             for name, relay in relays.items():
                 ended[name] = relay.stop()
-        return Moved(last - begun, ended, lanes)
+        return Moved(last - begun, ended, lanes, planned_seconds)
 
     def _start(self, stack: ExitStack, control: Path, route: Route) -> tuple[dict[str, Program], Program, float]:
         """Relays cannot listen before they have the key of the sender, which dials as soon as it sees the receiver's

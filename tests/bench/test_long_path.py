@@ -1,42 +1,52 @@
 """The forwarder that makes a path long, over socket pairs that keep packets apart as tun devices do."""
 
+import json
 import os
 import socket
-import threading
+import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
-from bench.data_plane.long_path import forward
+from bench.data_plane.__main__ import DAEMON
+from bench.data_plane.long_path import Shape
 
 DELAY = 0.05
+LAST = b"last"
 Ends = tuple[socket.socket, socket.socket]
 
 
-@pytest.fixture
-def path() -> Iterator[Ends]:
+@contextmanager
+def long_path(shape: Shape) -> Iterator[Ends]:
     """Both far ends of a long path."""
     left, one = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     right, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     for inner in (one, other):
         inner.setblocking(False)
-
-    def run() -> None:
-        try:
-            forward(one.fileno(), other.fileno(), DELAY)
-        except OSError:
-            return  # the test closed its ends
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    yield left, right
-    left.close()
-    right.close()
-    thread.join(10)
-    assert not thread.is_alive()
+    argv = [str(DAEMON), "long-path", shape.arguments()]
+    program = subprocess.Popen(argv, stdin=one, stdout=other, stderr=subprocess.PIPE)
     one.close()
     other.close()
+    try:
+        yield left, right
+    finally:
+        left.close()
+        right.close()
+        _, said = program.communicate(timeout=10)
+    assert program.returncode in (0, 1), said
+
+
+@pytest.fixture
+def path() -> Iterator[Ends]:
+    with long_path(Shape(2 * DELAY, 1000)) as ends:
+        yield ends
+
+
+def numbers(end: socket.socket) -> list[int]:
+    """The first two bytes of each packet that comes before the last one."""
+    return [int.from_bytes(packet[:2], "big") for packet in iter(lambda: end.recv(2000), LAST)]
 
 
 def test_packets_come_late_whole_and_in_order(path: Ends) -> None:
@@ -58,3 +68,41 @@ def test_both_directions_are_delayed(path: Ends) -> None:
     right.send(b"back")
     assert left.recv(65_536) == b"back"
     assert time.monotonic() - begun >= 2 * DELAY
+
+
+def test_the_line_passes_no_more_than_its_rate_and_its_queue_drops_the_rest() -> None:
+    # 8 Mbit/s and 0.2 s: the queue holds 200 KB, of which the line has sent hardly any before the last packet is there.
+    with long_path(Shape(0.2, 8)) as (left, right):
+        begun = time.monotonic()
+        for number in range(400):
+            left.send(number.to_bytes(2, "big") * 500)
+        came = [int.from_bytes(right.recv(2000)[:2], "big") for _ in range(190)]
+        left.send(LAST)
+        came += numbers(right)
+        last = time.monotonic()
+    assert came == sorted(came)
+    assert came[:190] == list(range(190)), "the queue takes those that come first"
+    assert len(came) < 400
+    assert last - begun >= 0.1 + len(came) * 1e-3, "1 000 bytes a millisecond"
+
+
+def test_a_share_of_the_packets_is_lost_and_the_same_ones_each_time() -> None:
+    def arrived() -> list[int]:
+        with long_path(Shape(0.01, 8000, loss=0.2)) as (left, right):
+            for number in range(200):
+                left.send(number.to_bytes(2, "big"))
+            for _ in range(20):
+                left.send(LAST)
+            return numbers(right)
+
+    first = arrived()
+    assert 140 <= len(first) <= 180
+    assert arrived() == first
+
+
+def test_what_is_no_path_is_refused_by_name() -> None:
+    wrong = {**json.loads(Shape(0.1, 8).arguments()), "rates": [[0, 0]]}
+    for text, named in ((json.dumps(wrong), "rates must be more than 0"), ("{}", "delayMs")):
+        refused = subprocess.run([str(DAEMON), "long-path", text], capture_output=True, text=True, check=False)
+        assert refused.returncode == 2
+        assert named in refused.stderr

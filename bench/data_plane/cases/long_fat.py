@@ -10,7 +10,7 @@ import time
 from bench.data_plane import files
 from bench.data_plane.arithmetic import payload_share, steady_rate
 from bench.data_plane.bench import Bench, say
-from bench.data_plane.long_path import long_path
+from bench.data_plane.long_path import Shape, long_path
 from bench.data_plane.network import connections, received
 from bench.data_plane.ours import PORT, Route, Transfer
 from bench.data_plane.peers import iperf
@@ -37,7 +37,7 @@ def run(bench: Bench) -> list[Result]:
     size = bench.size(600_000_000, 20_000_000)
     files.large(source, size)
     shaped, results = MBIT / 8 * 1e6, []
-    with long_path(bench, ROUND_TRIP, MBIT, MTU) as (sender, receiver):
+    with long_path(bench, Shape(ROUND_TRIP, MBIT, MTU)) as (sender, receiver):
         sender.sysctl("net.ipv4.tcp_wmem", SEND_BUFFERS)
         if have("iperf3"):
             link = iperf.measure(bench, sender, receiver, IPERF_STREAMS, bench.size(8, 3), omit=3)

@@ -50,6 +50,7 @@ cpt-laboratory: cpt-relay, and its roles by hand, with a directory that both end
                          [--patience SECONDS] [--route-key FILE]
   cpt-laboratory relay   --control-dir DIR [--transfer ID] [--listen IP:PORT]... [--idle-seconds N]
   cpt-laboratory probe   --listen IP:PORT... | --connect IP:PORT  [--seconds N]
+  cpt-laboratory long-path JSON        passes packets between standard input and standard output, late and at a rate
 
 receive, send and relay take --ready FILE too.
 ";

@@ -1,6 +1,7 @@
 //! `cpt-laboratory`: `cpt-relay`, and its roles by hand.
 
 mod by_hand;
+mod long_path;
 mod mirror;
 mod options;
 mod unsynced;
@@ -10,7 +11,11 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if options::are_by_hand(&arguments) {
+    if let Some((command, rest)) = arguments.split_first()
+        && command == "long-path"
+    {
+        cpt_relay::cli::run(|| long_path::run(rest), by_hand::USAGE)
+    } else if options::are_by_hand(&arguments) {
         cpt_relay::cli::run(|| by_hand::run(arguments), by_hand::USAGE)
     } else {
         cpt_relay::cli::main(arguments.into_iter())

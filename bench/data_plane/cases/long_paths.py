@@ -1,0 +1,50 @@
+"""Whole times over long paths: what the planner and the sender choose by themselves, beside lanes that are there from the start.
+
+The best of 8, 16 and 32 lanes is what somebody who knew the path would have asked for. Listing, plan, growth of lanes and
+verification are in the time. Content is compared after each run.
+"""
+
+from functools import partial
+
+from bench.data_plane import files
+from bench.data_plane.bench import MIB, Bench, median, say
+from bench.data_plane.long_path import Shape, long_path
+from bench.data_plane.ours import Route, Transfer
+from bench.results import Result
+
+# Jumbo frames, as EC2 has them: what a packet costs on this machine is not what is measured.
+MTU = 9000
+PATHS = {
+    "50 ms, 2 Gbit/s": (Shape(0.05, 2000, MTU), 1024),
+    "200 ms, 1 Gbit/s": (Shape(0.2, 1000, MTU), 768),
+}
+FIXED = (8, 16, 32)
+BAR = 1.03
+
+
+def run(bench: Bench) -> list[Result]:
+    """Whole time over the best of the fixed lanes, for each path."""
+    return [result for name, (shape, mib) in PATHS.items() for result in whole(bench, name, shape, mib)]
+
+
+def whole(bench: Bench, name: str, shape: Shape, mib: int) -> list[Result]:
+    """One path."""
+    source = bench.folder("source")
+    files.large(source, bench.size(mib * MIB, 16 * MIB))
+    with long_path(bench, shape) as (sender, receiver):
+        route = Route(sender, receiver)
+        sides = {"by itself": partial(_seconds, Transfer(bench, source), route)}
+        sides |= {f"{lanes} lanes": partial(_seconds, Transfer(bench, source, lanes=lanes), route) for lanes in FIXED}
+        found = {side: median(seconds) for side, seconds in bench.alternate(sides).items()}
+    best = min((side for side in found if side != "by itself"), key=found.__getitem__)
+    note = ", ".join(f"{side} {seconds:.2f} s" for side, seconds in found.items())
+    say(f"  {name}: {note}")
+    return [
+        Result(f"{name}: whole time / {best} from the start", found["by itself"] / found[best], "×", BAR, note=note)
+    ]
+
+
+def _seconds(transfer: Transfer, route: Route) -> float:
+    moved = transfer.move(route)
+    transfer.check_arrived()
+    return moved.planned_seconds + moved.seconds
