@@ -23,7 +23,7 @@ from bench.data_plane.process import running, until
 DEVICE = "eth0"
 CLONE_NEWNET = 0x40000000
 TUNSETIFF, IFF_TUN, IFF_NO_PI = 0x400454CA, 0x0001, 0x1000
-# Packets that wait for the program while the scheduler gives its core to others: 250 MB/s of 1 500 bytes are 167 in a millisecond.
+# Packets that wait for the program while others have its core: 250 MB/s of 1 500 bytes are 167 in a millisecond.
 QUEUE_PACKETS = 10_000
 
 
@@ -98,7 +98,7 @@ def main() -> None:
     first, second = attach(one), attach(other)
     os.dup2(first, 0)
     os.dup2(second, 1)
-    os.execv(program, [program, "long-path", path])
+    os.execv(program, [program, "long-path", path])  # noqa: S606
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ def long_path(shape: Shape) -> Iterator[Ends]:
     for inner in (one, other):
         inner.setblocking(False)
     argv = [str(DAEMON), "long-path", shape.arguments()]
-    program = subprocess.Popen(argv, stdin=one, stdout=other, stderr=subprocess.PIPE)
+    program = subprocess.Popen(argv, stdin=one.fileno(), stdout=other.fileno(), stderr=subprocess.PIPE)
     one.close()
     other.close()
     try:

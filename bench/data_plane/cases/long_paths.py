@@ -1,7 +1,7 @@
-"""Whole times over long paths: what the planner and the sender choose by themselves, beside lanes that are there from the start.
+"""Whole times over long paths: lanes as planner and sender choose them, beside lanes that are there from the start.
 
-The best of 8, 16 and 32 lanes is what somebody who knew the path would have asked for. Listing, plan, growth of lanes and
-verification are in the time. Content is compared after each run.
+The best of 8, 16 and 32 lanes is what somebody who knew the path would have asked for. Listing, plan, growth of lanes
+and verification are in the time. Content is compared after each run.
 """
 
 from functools import partial
