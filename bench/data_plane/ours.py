@@ -13,7 +13,7 @@ from bench.data_plane import files
 from bench.data_plane.bench import MIB, Bench
 from bench.data_plane.network import Node, connections
 from bench.data_plane.process import BenchError, Ended, Program, running, until
-from lambdas.core.chunks.plan import chunk_size, lanes_per_path
+from lambdas.core.chunks.plan import chunk_size, lanes_per_path, lanes_to_plan_for
 
 PORT = 4600
 TIMEOUT = 600.0
@@ -58,6 +58,8 @@ class Transfer:
     source: Path
     lanes: int | None = None
     """Per path. None: what the planner would choose where no rate is known."""
+    between_regions: bool = False
+    """For the planner, which then expects more lanes."""
     chunk_mib: int | None = None
     """None: what the planner would choose for so many bytes and lanes."""
     chunk_kib: int | None = None
@@ -74,7 +76,7 @@ class Transfer:
         control = self.bench.folder("control")
         sizes = [path.lstat().st_size for path in self.source.rglob("*") if path.is_file()]
         lanes = self.bench.lanes or self.lanes or lanes_per_path(0, sum(sizes), len(sizes))
-        chunk_mib = self.bench.chunk_mib or self.chunk_mib or chunk_size(sum(sizes), lanes * paths, None) // MIB
+        chunk_mib = self.bench.chunk_mib or self.chunk_mib or self._chunk_mib(sum(sizes), lanes, paths)
         size = ["--chunk-kib", str(self.chunk_kib)] if self.chunk_kib else ["--chunk-mib", str(chunk_mib)]
         options = [*size, "--lanes", str(lanes)]
         options += self._preserve()
@@ -82,6 +84,9 @@ class Transfer:
         with running(argv, self._log("plan")) as planning:
             planning.wait(TIMEOUT)
         return control
+
+    def _chunk_mib(self, size: int, lanes: int, paths: int) -> int:
+        return chunk_size(size, lanes_to_plan_for(lanes, paths, between_regions=self.between_regions), None) // MIB
 
     def move(self, route: Route, each: Callable[[Program], None] | None = None) -> Moved:
         """Move the tree into an empty folder; `each` sees the receiver some twenty times a second."""

@@ -33,8 +33,9 @@ def whole(bench: Bench, name: str, shape: Shape, mib: int) -> list[Result]:
     files.large(source, bench.size(mib * MIB, 16 * MIB))
     with long_path(bench, shape) as (sender, receiver):
         route = Route(sender, receiver)
-        sides = {"by itself": partial(_seconds, Transfer(bench, source), route)}
-        sides |= {f"{lanes} lanes": partial(_seconds, Transfer(bench, source, lanes=lanes), route) for lanes in FIXED}
+        transfers = {"by itself": Transfer(bench, source, between_regions=True)}
+        transfers |= {f"{lanes} lanes": Transfer(bench, source, lanes, between_regions=True) for lanes in FIXED}
+        sides = {side: partial(_seconds, transfer, route) for side, transfer in transfers.items()}
         found = {side: median(seconds) for side, seconds in bench.alternate(sides).items()}
     best = min((side for side in found if side != "by itself"), key=found.__getitem__)
     note = ", ".join(f"{side} {seconds:.2f} s" for side, seconds in found.items())

@@ -15,9 +15,11 @@ MIB = 1 << 20
 MAX_BUNDLE_ENTRIES = 2_000
 # Lines of 2 000 entries with paths of 4 096 bytes, escaped to three times that, would make 50 MB.
 MAX_BUNDLE_LINES_BYTES = MIB
-# At the end each lane waits half a chunk's time on average: 1/6 of the whole at the thesis' 3 chunks, 1 % at 48,
-# and 4 % where the sender has doubled the lanes twice.
+# At the end each lane waits half a chunk's time on average: 1/6 of the whole at the thesis' 3 chunks, 1 % at 48.
 CHUNKS_PER_LANE = 48
+# The sender gives a path between regions as many lanes as its round trip wants, which is not known here: so many at
+# most to begin with, on all paths together so many. Each of them has a third of the chunks above, and waits for 3 %.
+GROWN_LANES, GROWN_LANES_OF_ALL = 16, 64
 SMALLEST_AUTO_MIB, LARGEST_AUTO_MIB = 1, 64
 # One flow between machines that share no placement group carries at most 5 Gbit/s.
 FLOW_MB_S = 625.0
@@ -52,6 +54,12 @@ def chunk_size(size_bytes: int, lanes: int, requested_mib: int | None) -> int:
     fair = size_bytes // (CHUNKS_PER_LANE * max(lanes, 1)) // MIB
     power = 1 << max(fair.bit_length() - 1, 0)
     return min(max(power, SMALLEST_AUTO_MIB), LARGEST_AUTO_MIB) * MIB
+
+
+def lanes_to_plan_for(lanes: int, paths: int, *, between_regions: bool) -> int:
+    """How many lanes the chunks are for: those that `paths` paths of `lanes` begin with, or what becomes of them."""
+    grown = min(GROWN_LANES * paths, GROWN_LANES_OF_ALL) if between_regions else 0
+    return max(lanes * paths, ceil(grown / 3))
 
 
 # As many as the daemon's MAX_LANES_PER_PATH; a membership with more is refused.

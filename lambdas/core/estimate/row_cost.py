@@ -35,7 +35,9 @@ def control_plane_dollars(size_bytes: int, pairs: int, seconds: float, figures: 
     """Requests of the control plane for a transfer with as many relays as so many pairs have."""
     rate = max(figures.direct.now, figures.pair.now)
     entries = figures.entries or 1
-    lanes = plan.lanes_per_path(rate, size_bytes, entries) * (1 + pairs)
+    lanes = plan.lanes_per_path(rate, size_bytes, entries)
+    # As between regions, where there are more.
+    lanes = plan.lanes_to_plan_for(lanes, 1 + pairs, between_regions=True)
     parts = ceil(size_bytes / plan.chunk_size(size_bytes, lanes, None))
     chunks = max(parts, ceil(entries / plan.MAX_BUNDLE_ENTRIES))
     return control_plane.dollars(control_plane.calls(chunks, pairs, seconds, figures.spawn.value, entries))

@@ -41,7 +41,8 @@ def _planned(event: PlanInput, world: World) -> TransferPlan:
     figures = event.estimate.figures
     lanes = plan.lanes_per_path(max(figures.direct.now, figures.pair.now), to_send.bytes, to_send.files)
     paths = 1 + event.estimate.chosen_pairs
-    part_bytes = plan.chunk_size(to_send.bytes, lanes * paths, event.transfer.request.chunk_size_mib)
+    shared_by = plan.lanes_to_plan_for(lanes, paths, between_regions=event.transfer.between_regions)
+    part_bytes = plan.chunk_size(to_send.bytes, shared_by, event.transfer.request.chunk_size_mib)
     first_range = (event.transfer.run - 1) * RANGES_PER_RUN
     parts = 0 if is_profiling else to_send.parts
     listing = [

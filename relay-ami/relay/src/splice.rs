@@ -9,8 +9,8 @@ use rustix::io::{Errno, ioctl_fionread};
 use rustix::pipe::{SpliceFlags, fcntl_setpipe_size, pipe, splice};
 
 use crate::defaults::{GATHER_BYTES, GATHER_TIME, PIPE_BYTES};
-use crate::low_water;
 use crate::secure::outlet::Outlet;
+use crate::socket_options::set_low_water;
 
 /// Moves bytes until `from` ends, then passes the end on. Counts them in `moved`. Back-pressure is the pipe's and the
 /// sockets' own: nothing is read that the next hop does not take.
@@ -35,7 +35,7 @@ fn run(from: &TcpStream, to: &Outlet, moved: &AtomicU64) -> io::Result<()> {
     // A smaller pipe (the user's quota of pipe pages is used up) works too.
     let _ = fcntl_setpipe_size(&writer, PIPE_BYTES);
     let socket = to.socket();
-    low_water::set(from, GATHER_BYTES)?;
+    set_low_water(from, GATHER_BYTES)?;
     loop {
         gather(from)?;
         let count = retry(|| splice(from, None, &writer, None, PIPE_BYTES, SpliceFlags::MOVE))?;
@@ -59,9 +59,9 @@ fn gather(from: &TcpStream) -> io::Result<()> {
     let ready = retry(|| poll(&mut [PollFd::new(from, PollFlags::IN | PollFlags::RDHUP)], Some(&GATHER_TIME)))?;
     if ready == 0 && ioctl_fionread(from)? == 0 {
         // An idle stream: no timer runs until something comes.
-        low_water::set(from, 1)?;
+        set_low_water(from, 1)?;
         retry(|| poll(&mut [PollFd::new(from, PollFlags::IN | PollFlags::RDHUP)], None))?;
-        low_water::set(from, GATHER_BYTES)?;
+        set_low_water(from, GATHER_BYTES)?;
     }
     Ok(())
 }

@@ -74,7 +74,15 @@ impl Bucket {
         }
     }
 
-    fn bytes_per_second(&self) -> f64 {
+    /// Returns whether somebody waits for it now.
+    #[must_use]
+    pub fn holds_back(&self) -> bool {
+        !self.is_unlimited() && *self.earned.lock().unwrap_or_else(PoisonError::into_inner) > Instant::now()
+    }
+
+    /// Infinite where nothing is limited.
+    #[must_use]
+    pub fn bytes_per_second(&self) -> f64 {
         f64::from_bits(self.bytes_per_second.load(Ordering::Relaxed))
     }
 

@@ -1,11 +1,17 @@
 //! How many lanes a path needs. A TCP stream carries at most its send buffer per round trip, so a long path takes more of
-//! them than its plan begins with: 4 MiB over 100 ms are 40 MB/s. A queue on the way lengthens the round trip that was
-//! measured, so lanes that brought nothing go again: more lanes than needed make the end of a transfer uneven.
+//! them than its plan begins with: 4 MiB over 100 ms are 40 MB/s. The round trip is known as soon as the first lane is
+//! connected, so the path then has what the fastest machines send; while data flows the kernel says whether lanes wait for
+//! room in their buffers. A queue on the way makes them wait too, so lanes that brought nothing go again: more than needed
+//! make the end of a transfer uneven. No verdict is kept for good: a path may become wider. See `docs/design/054`.
 
 use std::time::{Duration, Instant};
 
-use crate::defaults::{GROWTH_GAIN, GROWTH_INTERVAL, GROWTH_TRIAL};
+use crate::defaults::{
+    GROWTH_BLOCKED, GROWTH_GAIN, GROWTH_INTERVAL, GROWTH_PAUSE, GROWTH_PAUSE_MAX, GROWTH_ROUND_TRIPS, GROWTH_TRIAL, LONG_ROUND_TRIP,
+    START_LANES, START_MB_S,
+};
 use crate::documents::membership::MAX_LANES_PER_PATH;
+use crate::socket_options::Counters;
 
 /// Bytes of one stream's send buffer when the kernel has grown it as far as it may (`tcp_wmem`, its third figure).
 #[must_use]
@@ -16,17 +22,19 @@ pub fn send_buffer() -> u64 {
 
 /// Growth of one path's lanes.
 pub struct Growth {
+    /// What the plan begins with.
+    least: u32,
     lanes: u32,
-    looked_at: Instant,
-    moved: u64,
-    /// Lanes and rate before they last grew, and looks since.
-    before: Option<(u32, f64, u32)>,
-    /// Growing did not help.
-    settled: bool,
+    /// The least that any lane has seen: a busy end or a queue makes single ones longer.
+    round_trip: Option<Duration>,
+    /// What was there when the interval began.
+    since: Option<Seen>,
+    trial: Option<Trial>,
+    rest: Option<Rest>,
 }
 
 /// One look at a path's lanes.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Sight {
     /// Connected ones.
     pub lanes: u32,
@@ -35,38 +43,117 @@ pub struct Sight {
     /// Least round trip that one of them saw before it was loaded.
     pub round_trip: Duration,
     pub send_buffer: u64,
+    /// Of the lanes together; none where the next hop is a relay, whose own buffers the kernel does not tell here.
+    pub counters: Option<Counters>,
+    /// The limit on all paths together, bytes/s; infinite where there is none.
+    pub limit: f64,
+    /// It makes lanes wait.
+    pub is_held_back: bool,
+    /// Lanes that this path may begin with, by the number of paths and of chunks.
+    pub most_at_start: u32,
+}
+
+struct Seen {
+    at: Instant,
+    moved: u64,
+    counters: Option<Counters>,
+}
+
+/// More lanes are there than `lanes`, which carried `rate`.
+struct Trial {
+    lanes: u32,
+    rate: f64,
+    looks: u32,
+}
+
+/// More lanes did not help at this rate.
+struct Rest {
+    rate: f64,
+    until: Instant,
+    pause: Duration,
 }
 
 impl Growth {
     #[must_use]
-    pub const fn new(lanes: u32, now: Instant) -> Self {
-        Self { lanes, looked_at: now, moved: 0, before: None, settled: false }
+    pub const fn new(least: u32) -> Self {
+        Self { least, lanes: least, round_trip: None, since: None, trial: None, rest: None }
     }
 
-    /// Lanes that the path should have: as many as leave each with a third of its buffer per round trip (it carries about
-    /// half), at most twice as many as there were, and no more than help. Looks at most once per interval, and only when all
-    /// lanes that it asked for are connected.
+    /// Lanes that the path should have.
     pub fn look(&mut self, now: Instant, sight: Sight) -> u32 {
-        let time = now.saturating_duration_since(self.looked_at);
-        if sight.lanes < self.lanes || sight.moved < self.moved {
-            (self.looked_at, self.moved) = (now, sight.moved);
-        } else if time >= GROWTH_INTERVAL {
-            let rate = (sight.moved - self.moved) as f64 / time.as_secs_f64();
-            match self.before.take() {
-                Some((lanes, less, looks)) if looks + 1 < GROWTH_TRIAL => self.before = Some((lanes, less, looks + 1)),
-                Some((lanes, less, _)) if rate < less * GROWTH_GAIN => (self.lanes, self.settled) = (lanes, true),
-                _ if self.settled => {}
-                _ => {
-                    let comfortable = sight.send_buffer as f64 / 3.0 / sight.round_trip.as_secs_f64().max(1e-6);
-                    let wanted = (rate / comfortable).ceil().clamp(1.0, f64::from(MAX_LANES_PER_PATH)) as u32;
-                    let wanted = wanted.min(2 * self.lanes).max(self.lanes);
-                    self.before = (wanted > self.lanes).then_some((self.lanes, rate, 0));
-                    self.lanes = wanted;
-                }
-            }
-            (self.looked_at, self.moved) = (now, sight.moved);
+        if sight.lanes == 0 {
+            self.since = None;
+            return self.lanes;
+        }
+        let round_trip = self.round_trip.map_or(sight.round_trip, |least| least.min(sight.round_trip));
+        self.round_trip = Some(round_trip);
+        // A lane carries about half of its buffer per round trip; a third is comfortable.
+        let comfortable = sight.send_buffer as f64 / 3.0 / round_trip.as_secs_f64().max(1e-6);
+        let start = self.start(&sight, round_trip, comfortable);
+        if start > self.lanes {
+            (self.lanes, self.trial, self.since) = (start, None, None);
+            return self.lanes;
+        }
+        let seen = Seen { at: now, moved: sight.moved, counters: sight.counters };
+        let Some(since) = &self.since else {
+            self.since = Some(seen);
+            return self.lanes;
+        };
+        let blocked = match (sight.counters, since.counters) {
+            (Some(counters), Some(before)) => counters.since(before).map(Counters::send_buffer_limited),
+            _ => None,
+        };
+        let is_other = sight.moved < since.moved || sight.counters.is_some() && blocked.is_none();
+        if sight.lanes < self.lanes || is_other {
+            self.since = Some(seen);
+            return self.lanes;
+        }
+        let time = now.saturating_duration_since(since.at);
+        if time < (round_trip * GROWTH_ROUND_TRIPS).max(GROWTH_INTERVAL) {
+            return self.lanes;
+        }
+        let rate = (sight.moved - since.moved) as f64 / time.as_secs_f64();
+        self.since = Some(seen);
+        // What a limit holds back says nothing of the path.
+        if !sight.is_held_back {
+            self.judge(now, rate, comfortable, blocked);
         }
         self.lanes
+    }
+
+    /// What the path begins with: as many lanes as the fastest machines, or the limit, need over so long a way.
+    fn start(&self, sight: &Sight, round_trip: Duration, comfortable: f64) -> u32 {
+        if round_trip < LONG_ROUND_TRIP {
+            return self.least;
+        }
+        let wanted = (sight.limit.min(START_MB_S * 1e6) / comfortable).ceil() as u32;
+        wanted.min(START_LANES).min(sight.most_at_start).max(self.least)
+    }
+
+    /// After each interval in which all lanes were there.
+    fn judge(&mut self, now: Instant, rate: f64, comfortable: f64, blocked: Option<f64>) {
+        if let Some(mut trial) = self.trial.take()
+            && rate < trial.rate * GROWTH_GAIN
+        {
+            trial.looks += 1;
+            if trial.looks < GROWTH_TRIAL {
+                self.trial = Some(trial);
+                return;
+            }
+            let pause = self.rest.as_ref().map_or(GROWTH_PAUSE, |rest| (rest.pause * 2).min(GROWTH_PAUSE_MAX));
+            self.rest = Some(Rest { rate: rate.max(trial.rate), until: now + pause, pause });
+            self.lanes = trial.lanes;
+            return;
+        }
+        if self.rest.as_ref().is_some_and(|rest| now < rest.until && rate < rest.rate * GROWTH_GAIN) {
+            return;
+        }
+        let wanted = (rate / comfortable).ceil().clamp(1.0, f64::from(MAX_LANES_PER_PATH)) as u32;
+        let wanted = wanted.min(2 * self.lanes);
+        if wanted > self.lanes && blocked.is_none_or(|blocked| blocked > GROWTH_BLOCKED) {
+            self.trial = Some(Trial { lanes: self.lanes, rate, looks: 0 });
+            self.lanes = wanted;
+        }
     }
 
     #[must_use]
@@ -76,52 +163,5 @@ impl Growth {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Lanes after `seconds` on a path of `rate` MB/s whose lanes carry `each` MB/s, from two on.
-    fn grown(seconds: u64, rate: f64, each: f64, round_trip_ms: u64, send_buffer: u64) -> u32 {
-        let start = Instant::now();
-        let mut growth = Growth::new(2, start);
-        let mut moved = 0.0;
-        for second in 1..=seconds {
-            moved += rate.min(f64::from(growth.lanes()) * each) * 1e6;
-            let round_trip = Duration::from_millis(round_trip_ms);
-            let sight = Sight { lanes: growth.lanes(), moved: moved as u64, round_trip, send_buffer };
-            growth.look(start + Duration::from_secs(second), sight);
-        }
-        growth.lanes()
-    }
-
-    #[test]
-    fn a_short_path_keeps_its_lanes() {
-        // Looked at after each second: more that were tried meanwhile would be two again at the end.
-        for seconds in 1..=10 {
-            assert_eq!(grown(seconds, 1000.0, 1000.0, 1, 4 << 20), 2, "after {seconds} s");
-        }
-    }
-
-    #[test]
-    fn a_long_path_gets_lanes_as_long_as_they_help() {
-        // 212 KB in 100 ms: a lane carries 2.1 MB/s at most, a third of that comfortably; 16 are more than 25 MB/s need.
-        assert_eq!(grown(20, 25.0, 2.1, 100, 212_992), 16);
-        assert_eq!(grown(1, 25.0, 2.1, 100, 212_992), 4, "they double at most");
-        assert_eq!(grown(30, 1000.0, 2.1, 100, 212_992), MAX_LANES_PER_PATH);
-    }
-
-    #[test]
-    fn a_queue_that_looks_like_a_long_path_costs_one_trial() {
-        // 40 MB/s behind a queue of 150 ms: two lanes fill it already.
-        assert_eq!(grown(1, 40.0, 40.0, 150, 4 << 20), 4);
-        assert_eq!(grown(4, 40.0, 40.0, 150, 4 << 20), 2);
-        assert_eq!(grown(20, 40.0, 40.0, 150, 4 << 20), 2);
-    }
-
-    #[test]
-    fn nothing_is_concluded_while_lanes_are_still_connecting() {
-        let start = Instant::now();
-        let mut growth = Growth::new(2, start);
-        let sight = Sight { lanes: 1, moved: 1 << 30, round_trip: Duration::from_millis(100), send_buffer: 212_992 };
-        assert_eq!(growth.look(start + Duration::from_secs(5), sight), 2);
-    }
-}
+#[path = "growth_tests.rs"]
+mod tests;

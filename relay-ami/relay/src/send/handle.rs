@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::pace::Speed;
 use crate::defaults::HEARD_WITHIN;
 use crate::documents::text::PathId;
+use crate::socket_options::Counters;
 use crate::thread::lock;
 
 /// The part of a lane that others see and steer.
@@ -54,6 +55,12 @@ impl Handle {
     /// The stream is closed, or broken.
     pub fn ends(&self) {
         lock(&self.speed).take();
+    }
+
+    /// What the kernel counted of the open stream; none without one.
+    #[must_use]
+    pub fn counters(&self) -> Option<Counters> {
+        lock(&self.socket).as_ref().and_then(|socket| Counters::of(socket).ok())
     }
 
     #[must_use]

@@ -124,6 +124,8 @@ impl Lane {
         tracing::info!(path = %self.path.path_id, generation = self.path.generation, lane = self.number, "lane begins");
         let speed = self.shared.pace.begins(now);
         self.handle.begins(Arc::clone(&speed), now);
+        // Its path may want others.
+        shared.chunks.queue.wake();
         let link = Link {
             lane: self,
             waiting,

@@ -310,7 +310,9 @@ fn watch(
                 Err(error) => tracing::warn!(%error, "fence"),
             }
         }
-        shared.chunks.queue.wait(next_watch.saturating_duration_since(Instant::now()));
+        lanes.grow(shared)?;
+        let now = Instant::now();
+        shared.chunks.queue.wait(next_watch.saturating_duration_since(now).min(lanes.rests_for(now)));
     }
 }
 

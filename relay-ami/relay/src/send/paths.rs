@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 use super::Shared;
 use super::growth::{Growth, Sight, send_buffer};
 use super::lane::{Handle, Lane};
-use crate::defaults::{DRAIN_TIMEOUT, HANDSHAKE_TIMEOUT};
+use crate::defaults::{DRAIN_TIMEOUT, GROWTH_LOOK, HANDSHAKE_TIMEOUT, LANES_AT_START};
 use crate::documents::event::LaneProgress;
 use crate::documents::membership::{Membership, Path};
 use crate::documents::text::PathId;
 use crate::progress::round;
+use crate::socket_options::Counters;
 use crate::{descriptors, memory};
 
 struct Running {
@@ -30,8 +31,13 @@ struct Running {
 #[derive(Default)]
 pub struct Lanes {
     running: Vec<Running>,
-    /// Lanes that paths need beyond what the membership says.
-    growth: HashMap<PathId, Growth>,
+    /// As the membership has them.
+    paths: Vec<Path>,
+    /// Lanes that paths need beyond what the membership says; a path that was made anew begins anew.
+    growth: HashMap<(PathId, u64), Growth>,
+    /// When that is looked at next, and how many lanes had a stream the last time.
+    look_at: Option<Instant>,
+    connected: usize,
     /// Generations of pre-tests that have begun.
     probed: HashMap<PathId, u64>,
     /// The membership names a path.
@@ -50,28 +56,10 @@ impl Lanes {
     /// Makes the lanes what the membership says.
     pub fn follow(&mut self, shared: &Arc<Shared>, membership: &Membership) -> std::io::Result<()> {
         self.any_path = !membership.paths.is_empty();
-        let wanted: HashMap<PathId, u32> = membership.paths.iter().map(|path| (path.path_id.clone(), self.wanted(path))).collect();
-        let lanes_of = |path: &Path| wanted.get(&path.path_id).copied().unwrap_or(path.lanes);
-        for lane in &mut self.running {
-            let now = membership.paths.iter().find(|path| path.path_id == lane.path.path_id);
-            if let Some(time) = time_to_leave(&lane.path, lane.number, now.map(|path| (path, lanes_of(path)))) {
-                lane.leave(time);
-            }
-        }
-        for path in &membership.paths {
-            for number in 0..lanes_of(path) {
-                let is_this = |lane: &Running| lane.until.is_none() && lane.path.path_id == path.path_id && lane.number == number;
-                if !self.running.iter().any(is_this) {
-                    if let Err(error) = room_for_lane(self.running.len()) {
-                        if !std::mem::replace(&mut self.short_of_room, true) {
-                            tracing::warn!(path = %path.path_id, %error, "no more lanes");
-                        }
-                        break;
-                    }
-                    self.running.push(Running::start(shared, path, number)?);
-                }
-            }
-        }
+        self.paths.clone_from(&membership.paths);
+        self.growth
+            .retain(|(path, generation), _| membership.paths.iter().any(|now| (&now.path_id, now.generation) == (path, *generation)));
+        self.adjust(shared)?;
         let fresh: Vec<_> = membership
             .probes
             .iter()
@@ -86,23 +74,76 @@ impl Lanes {
         Ok(())
     }
 
-    /// Lanes for a path: at least what the membership says.
-    fn wanted(&mut self, path: &Path) -> u32 {
+    /// Gives each path the lanes that it needs by now: where some have a stream that had none, and from time to time.
+    pub fn grow(&mut self, shared: &Arc<Shared>) -> std::io::Result<()> {
+        let connected = self.running.iter().filter(|lane| lane.handle.is_connected()).count();
+        if connected > self.connected || self.look_at.is_none_or(|at| Instant::now() >= at) {
+            self.adjust(shared)?;
+        }
+        self.connected = connected;
+        Ok(())
+    }
+
+    /// Until it is time to look again.
+    #[must_use]
+    pub fn rests_for(&self, now: Instant) -> Duration {
+        self.look_at.map_or(Duration::ZERO, |at| at.saturating_duration_since(now))
+    }
+
+    fn adjust(&mut self, shared: &Arc<Shared>) -> std::io::Result<()> {
+        self.look_at = Some(Instant::now() + GROWTH_LOOK);
+        let paths = std::mem::take(&mut self.paths);
+        let wanted: HashMap<&PathId, u32> = paths.iter().map(|path| (&path.path_id, self.wanted(shared, path, paths.len()))).collect();
+        let lanes_of = |path: &Path| wanted.get(&path.path_id).copied().unwrap_or(path.lanes);
+        for lane in &mut self.running {
+            let now = paths.iter().find(|path| path.path_id == lane.path.path_id);
+            if let Some(time) = time_to_leave(&lane.path, lane.number, now.map(|path| (path, lanes_of(path)))) {
+                lane.leave(time);
+            }
+        }
+        for path in &paths {
+            for number in 0..lanes_of(path) {
+                let is_this = |lane: &Running| lane.until.is_none() && lane.path.path_id == path.path_id && lane.number == number;
+                if !self.running.iter().any(is_this) {
+                    if let Err(error) = room_for_lane(self.running.len()) {
+                        if !std::mem::replace(&mut self.short_of_room, true) {
+                            tracing::warn!(path = %path.path_id, %error, "no more lanes");
+                        }
+                        break;
+                    }
+                    self.running.push(Running::start(shared, path, number)?);
+                }
+            }
+        }
+        drop(wanted);
+        self.paths = paths;
+        Ok(())
+    }
+
+    /// Lanes for one of so many paths: at least what the membership says.
+    fn wanted(&mut self, shared: &Shared, path: &Path, paths: usize) -> u32 {
         let lanes = || self.running.iter().filter(|lane| lane.until.is_none() && lane.path.path_id == path.path_id);
         let connected = || lanes().filter(|lane| lane.handle.is_connected());
-        let round_trip = connected().map(|lane| lane.handle.round_trip.load(Ordering::Relaxed)).min();
+        let counters =
+            if path.hops.is_empty() { connected().filter_map(|lane| lane.handle.counters()).reduce(Counters::and) } else { None };
+        let said = connected().map(|lane| lane.handle.round_trip.load(Ordering::Relaxed)).min().unwrap_or(0);
+        let seen = counters.map_or(u64::MAX, |counters| counters.round_trip_us);
+        let chunks = shared.chunks.queue.waiting_or_under_way();
         let sight = Sight {
             lanes: u32::try_from(connected().count()).unwrap_or(u32::MAX),
             moved: lanes().map(|lane| lane.handle.moved.load(Ordering::Relaxed)).sum(),
-            round_trip: Duration::from_micros(round_trip.unwrap_or(0)),
+            round_trip: Duration::from_micros(said.min(seen)),
             send_buffer: self.send_buffer,
+            counters,
+            limit: shared.streams.limit.bytes_per_second(),
+            is_held_back: shared.streams.limit.holds_back(),
+            most_at_start: u32::try_from(chunks.min(LANES_AT_START / paths.max(1))).unwrap_or(u32::MAX),
         };
-        let now = Instant::now();
-        let growth = self.growth.entry(path.path_id.clone()).or_insert_with(|| Growth::new(path.lanes, now));
+        let growth = self.growth.entry((path.path_id.clone(), path.generation)).or_insert_with(|| Growth::new(path.lanes));
         let before = growth.lanes();
-        let wanted = growth.look(now, sight).max(path.lanes);
-        if wanted > before {
-            tracing::info!(path = %path.path_id, lanes = wanted, round_trip = ?sight.round_trip, "more lanes");
+        let wanted = growth.look(Instant::now(), sight).max(path.lanes);
+        if wanted != before {
+            tracing::info!(path = %path.path_id, before, lanes = wanted, round_trip = ?sight.round_trip, "other number of lanes");
         }
         wanted
     }

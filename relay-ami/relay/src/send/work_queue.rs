@@ -124,6 +124,12 @@ impl WorkQueue {
         self.changed.notify_all();
     }
 
+    /// Chunks that lanes have, or could have by now.
+    pub fn waiting_or_under_way(&self) -> usize {
+        let state = lock(&self.state);
+        state.ready.len() + usize::try_from(state.under_way.len()).unwrap_or(usize::MAX)
+    }
+
     /// The transfer is not finished before so many more chunks are recalled.
     pub fn recalls(&self, chunks: usize) {
         lock(&self.state).recalling += chunks as u64;

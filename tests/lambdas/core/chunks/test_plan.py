@@ -164,6 +164,14 @@ def test_automatic_chunk_size_leaves_forty_eight_chunks_per_lane() -> None:
     assert plan.chunk_size(1, 2, 256) == 256 * MIB
 
 
+def test_chunks_between_regions_are_for_the_lanes_that_long_paths_grow() -> None:
+    assert plan.lanes_to_plan_for(2, 3, between_regions=False) == 6
+    assert plan.lanes_to_plan_for(1, 1, between_regions=True) == 6
+    assert plan.chunk_size(1 << 30, 6, None) == 2 * MIB, "16 lanes have 32 each"
+    assert plan.lanes_to_plan_for(1, 9, between_regions=True) == 22, "64 lanes, on whichever paths"
+    assert plan.lanes_to_plan_for(4, 9, between_regions=True) == 36
+
+
 @given(st.integers(0, 1 << 45), st.integers(1, 130))
 def test_automatic_chunk_size_is_a_power_of_two_within_bounds(size: int, lanes: int) -> None:
     found = plan.chunk_size(size, lanes, None)

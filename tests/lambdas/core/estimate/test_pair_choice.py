@@ -36,8 +36,8 @@ def test_least_time_and_least_cost() -> None:
 
 def test_balanced_weighs_each_pair_by_what_its_time_is_worth() -> None:
     # 20 GB at 20 MB/s: a pair saves 1000 s / p / (p + 1) and costs 2 x $0.1 an hour for what it runs.
-    worths = {usd: chosen(rows(20 * GB), value_of_time_usd_per_hour=usd)[0] for usd in (0.0, 0.15, 0.3, 10.0)}
-    assert worths == {0.0: 0, 0.15: 0, 0.3: 5, 10.0: 7}
+    worths = {usd: chosen(rows(20 * GB), value_of_time_usd_per_hour=usd)[0] for usd in (0.0, 0.15, 0.25, 10.0)}
+    assert worths == {0.0: 0, 0.15: 0, 0.25: 5, 10.0: 7}
     small = {usd: chosen(rows(2 * GB), value_of_time_usd_per_hour=usd)[0] for usd in (0.3, 1.0, 3.0, 10.0)}
     assert list(small.values()) == sorted(small.values())
     assert len(set(small.values())) > 2
