@@ -243,6 +243,10 @@ class BudgetLease(Document):
     usd_per_gb: Annotated[float, Field(ge=0)]
     usd_per_hour: Annotated[float, Field(ge=0)]
 
+    def is_older_than(self, other: "BudgetLease | None") -> bool:
+        """Return whether the other one knows more. Of two of one moment that one does which has less to give."""
+        return other is not None and (self.at, -self.usd) < (other.at, -other.usd)
+
     def bears(self, sent_bytes: int, seconds: float) -> bool:
         """Return whether so many bytes of the start are paid for, so long after it was granted."""
         sent, passed = max(sent_bytes - self.sent_bytes, 0), max(seconds, 0.0)

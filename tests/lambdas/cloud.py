@@ -43,8 +43,8 @@ from tests.lambdas.services import (
 class Cloud:
     """Two regions with an end machine each, and those of `third`, which have none."""
 
-    def __init__(self, third: Sequence[str] = (), **settings: Any) -> None:
-        self.clock = FakeClock()
+    def __init__(self, third: Sequence[str] = (), clock: FakeClock | None = None, **settings: Any) -> None:
+        self.clock = clock or FakeClock()
         regions = (WEST, IRELAND, *third)
         daemons = dict.fromkeys(regions, ENVIRONMENT.daemon_assets[WEST])
         settings = {"regions": regions, "daemon_assets": daemons, **settings} if third else settings

@@ -299,7 +299,8 @@ def relay_dollars(nodes: Iterable[Node], now: float, estimate: Estimate | None, 
     return sum(
         cost.relays(
             1,
-            (node.ended_at or now) - node.requested_at,
+            # One that was launched since the reading began costs what one that begins now does.
+            max((node.ended_at or now) - node.requested_at, 0.0),
             hour_usd(node.instance_type, node.region, node.market, node.stage, estimate, market),
         )
         for node in nodes

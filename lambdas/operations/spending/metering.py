@@ -92,9 +92,8 @@ def _lease(world: World, record: TransferRecord, reading: Reading, sent: Sent, n
         known = current.budget_lease
         if new_start is not None:
             return current.leased(leasing.lease_of(reading, most, new_start, sent, spent))
-        if known is None or known.at > reading.now:
-            return None
-        return current.leased(leasing.lease_of(reading, most, known.start, sent, spent))
+        lease = None if known is None else leasing.lease_of(reading, most, known.start, sent, spent)
+        return None if lease is None or lease.is_older_than(known) else current.leased(lease)
 
     membership.change(world, record.transfer.shared, leased)
 
@@ -137,6 +136,8 @@ def _sent(world: World, record: TransferRecord) -> Sent:
 
 def _read(world: World, record: TransferRecord, sent: Sent) -> Reading:
     transfer = record.transfer
+    # First: whoever launches meanwhile has a later reading, which this one must not take the place of.
+    now = world.clock.now()
     nodes = world.nodes.of(transfer.transfer_id)
     progress = world.agents.progress(transfer.shared, "sender")
     planned = record.plan.bytes if record.plan else record.estimate.bytes if record.estimate else 0
@@ -146,7 +147,7 @@ def _read(world: World, record: TransferRecord, sent: Sent) -> Reading:
     repeats = max(moved / useful, 1.0) if useful else 1.0
     first_byte_at = progress.first_byte_at if progress else None
     return Reading(
-        now=world.clock.now(),
+        now=now,
         nodes=nodes,
         estimate=record.estimate,
         chunks=record.plan.chunks if record.plan else 0,

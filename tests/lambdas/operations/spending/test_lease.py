@@ -2,9 +2,12 @@
 
 from typing import Any
 
+import pytest
+
+from lambdas.core.fleet.relay_node import Node
 from lambdas.core.transfer import BudgetLease
 from lambdas.operations.spending import metering
-from tests.lambdas.builders import SHARED, transfer
+from tests.lambdas.builders import SHARED, node, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import spawned
 from tests.lambdas.operations.ends.test_end_daemons import Moving
@@ -69,6 +72,41 @@ def test_a_late_writer_does_not_take_back_a_later_lease() -> None:
     cloud.clock.time -= 60
     renew(cloud)
     assert lease(cloud) == granted
+
+
+def test_a_reading_from_before_a_launch_does_not_take_the_place_of_the_one_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Stages launch side by side, and looks come meanwhile: who read the relays first may write last."""
+    cloud = moving(maxCostUsd=1.0)
+    read = cloud.nodes.of
+    after: list[BudgetLease | None] = []
+
+    def before_a_launch(transfer_id: str) -> list[Node]:
+        nodes = read(transfer_id)
+        monkeypatch.setattr(cloud.nodes, "of", read)
+        cloud.clock.time += 1
+        for slot in range(2, 9):
+            cloud.nodes.put(node(0, slot, requested_at=cloud.clock.time))
+        renew(cloud)
+        after.append(lease(cloud))
+        cloud.clock.time += 1
+        return nodes
+
+    monkeypatch.setattr(cloud.nodes, "of", before_a_launch)
+    renew(cloud)
+    assert after == [lease(cloud)]
+
+
+def test_of_two_leases_of_one_moment_the_smaller_one_counts() -> None:
+    granted = lease(moving(maxCostUsd=1.0))
+    assert granted
+    less = granted.model_copy(update={"usd": granted.usd / 2})
+    assert granted.is_older_than(less)
+    assert not less.is_older_than(granted)
+    assert not granted.is_older_than(granted)
+    assert not granted.is_older_than(None)
+    assert granted.is_older_than(less.model_copy(update={"at": granted.at + 1, "usd": 1.0}))
 
 
 def test_a_sender_that_is_started_again_gets_its_own_lease_before_it_begins() -> None:
