@@ -10,6 +10,7 @@ from botocore.exceptions import ConnectionError as NotConnectedError
 from lambdas.adapters.records import Instance, LaunchError, LaunchRequest
 from lambdas.core.architecture import architecture_of
 from lambdas.core.ends.consent import END_TAG, LENT_TAG
+from lambdas.core.tariff.instance_types import NETWORK_WEIGHTING
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -97,6 +98,8 @@ class Ec2Compute:
             "NetworkInterfaces": [interface],
             "TagSpecifications": [{"ResourceType": kind, "Tags": tags} for kind in ("instance", "volume")],
         }
+        if request.favours_network:
+            arguments["NetworkPerformanceOptions"] = {"BandwidthWeighting": NETWORK_WEIGHTING}
         if request.spot:
             options = {"SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"}
             arguments["InstanceMarketOptions"] = {"MarketType": "spot", "SpotOptions": options}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from lambdas.adapters.throttling import is_denied
-from lambdas.core.tariff.instance_types import TypeFacts
+from lambdas.core.tariff.instance_types import NETWORK_WEIGHTING, TypeFacts
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -66,4 +66,5 @@ def _facts(item: Any, zones: frozenset[str]) -> TypeFacts | None:
         peak_disk=disk.get("MaximumThroughputInMBps", 0.0),
         burstable_processor=item["BurstablePerformanceSupported"],
         zones=zones,
+        takes_weighting=NETWORK_WEIGHTING in network.get("BandwidthWeightings", []),
     )

@@ -103,6 +103,8 @@ class LaunchRequest:
     public_address: bool
     spot: bool
     client_token: str
+    favours_network: bool = False
+    """Its network has part of what its disks may move; only where the type takes that."""
     tags: Mapping[str, str] = field(default_factory=dict)
     """Of instances and disks, beside ours; a key of ours is none of these."""
 

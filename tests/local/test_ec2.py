@@ -156,6 +156,23 @@ def test_instance_types_have_network_figures(cloud: LocalCloud) -> None:
         ec2.describe_instance_types(InstanceTypes=["z9.huge"])
 
 
+def test_bandwidth_is_weighted_for_types_that_take_it_and_refused_for_others(cloud: LocalCloud) -> None:
+    def weighted(kind: str, weighting: str) -> str:
+        wish = {"BandwidthWeighting": weighting}
+        instance_id = launch(cloud, InstanceType=kind, NetworkPerformanceOptions=wish)["InstanceId"]
+        found = str(describe(cloud, instance_id)["NetworkPerformanceOptions"]["BandwidthWeighting"])
+        end(cloud, instance_id)
+        return found
+
+    types = cloud.client("ec2").describe_instance_types(InstanceTypes=["m8i.large"])["InstanceTypes"]
+    assert types[0]["NetworkInfo"]["BandwidthWeightings"] == ["default", "ebs-1", "vpc-1"]
+    assert weighted("m8i.large", "vpc-1") == "vpc-1"
+    with pytest.raises(ClientError, match="does not support the bandwidth weighting 'vpc-1'"):
+        weighted("t3.small", "vpc-1")
+    with pytest.raises(ClientError, match="InvalidParameterValue"):
+        weighted("m8i.large", "vpc-2")
+
+
 def test_regions_are_separate(cloud: LocalCloud, vm: str) -> None:
     with pytest.raises(ClientError, match=r"InvalidInstanceID\.NotFound"):
         cloud.client("ec2", OTHER).describe_instances(InstanceIds=[vm])

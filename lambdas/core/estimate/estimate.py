@@ -1,11 +1,11 @@
 """The estimate: the type of the relays, one row per number of pairs, the choice among them and why."""
 
 from collections.abc import Callable, Iterable
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from lambdas.core.documents import Count, Document
+from lambdas.core.documents import Count, Document, InstanceType, Region
 from lambdas.core.errors import NoSuitableType
 from lambdas.core.estimate import row_counts
 from lambdas.core.estimate.alternative import Alternative
@@ -43,6 +43,10 @@ class Estimate(Document):
     candidates: list[Candidate] = Field(min_length=1)
     relay_prices: list[RelayPrice] | None = None
     """Of every type that the request allows, in every region and market in which relays may be launched."""
+    weighted_types: dict[Region, Annotated[list[InstanceType], Field(min_length=1)]] | None = Field(
+        default=None, min_length=1
+    )
+    """Of these, by region, those that can be launched with more for their network than for their disks; they are."""
     notes: list[str]
     on_the_way: str | None = None
     """Why the first seconds of the transfer decide about relays, in words; absent where that is decided beforehand."""
@@ -56,6 +60,10 @@ class Estimate(Document):
         use = self._use_of(stage)
         beside = use.is_beside(stage, -1) if use else stage == 1
         return self.destination_type or self.instance_type if beside else self.instance_type
+
+    def favours_network(self, instance_type: str, region: str) -> bool:
+        """Whether relays of the type count, and are launched, with more for their network than for their disks."""
+        return instance_type in (self.weighted_types or {}).get(region, [])
 
     @property
     def chosen(self) -> Row:

@@ -12,7 +12,7 @@ from lambdas.core.estimate import measured, published_limits, unmeasured
 from lambdas.core.estimate.figures import LIMIT_NOTE, EndFigures, Figure, least, most
 from lambdas.core.estimate.profile import Profile
 from lambdas.core.estimate.type_choice import Offer
-from lambdas.core.tariff.instance_types import TypeFacts
+from lambdas.core.tariff.instance_types import NETWORK_WEIGHTING, WEIGHTED, TypeFacts
 from lambdas.core.tariff.prices import Market, Price, PriceBook
 from lambdas.core.tariff.processor_credits import most_surplus_hour
 
@@ -40,6 +40,11 @@ class Side:
     free_vcpus: int | None
     daemons: frozenset[str]
 
+    def relay_facts(self, instance_type: str) -> TypeFacts | None:
+        """Of a type as relays are launched."""
+        facts = self.facts.get(instance_type)
+        return facts and facts.as_relay
+
 
 @dataclass(frozen=True)
 class Terms:
@@ -62,9 +67,9 @@ class Terms:
         """Source, destination."""
         return self.source, self.destination
 
-    def outward(self, side: Side, instance_type: str) -> Figure:
-        """v_e as AWS publishes it."""
-        facts = side.facts.get(instance_type)
+    def outward(self, side: Side, instance_type: str, *, relay: bool = False) -> Figure:
+        """v_e as AWS publishes it, of an end or of a relay."""
+        facts = side.relay_facts(instance_type) if relay else side.facts.get(instance_type)
         return published_limits.outward(
             facts, instance_type, between_regions=self.between_regions, internet=self.internet
         )
@@ -92,7 +97,7 @@ def end_figures(
     others = [one for one in (*paths, *other_paths) if one]
     direct = measured.figure(machines, "direct", what, slower[0].facts.get(slower[1])) or least(
         *(
-            measured.figure(profiles[kind], "interRegion", kind, side.facts.get(kind))
+            _of_end(measured.figure(profiles[kind], "interRegion", kind, side.facts.get(kind)), side.facts.get(kind))
             or (unmeasured.path(outward, others) if terms.between_regions else outward)
             for (side, kind), outward in zip(kinds, published, strict=True)
         )
@@ -109,7 +114,7 @@ def end_figures(
         totals.append(
             measured.figure(machines, "ends", what, facts)
             or measured.fallen(machines, "ends", what, in_all)
-            or measured.figure(profiles[kind], "intraRegion", kind)
+            or _of_end(measured.figure(profiles[kind], "intraRegion", kind), facts)
             or unmeasured.ends(machines, in_all)
         )
     egress = terms.prices.egress_gb(terms.source.region, terms.destination.region)
@@ -120,6 +125,14 @@ def end_figures(
         egress=priced(egress, f"per GB from {terms.source.region} to {terms.destination.region}"),
         repeated=measured.repeated(machines, what),
     )
+
+
+def _of_end(figure: Figure | None, facts: TypeFacts | None) -> Figure | None:
+    """What relays of its type have shown of an end, whose network may have no part of what its disks may move."""
+    if figure is None or facts is None or not facts.takes_weighting:
+        return figure
+    note = f"{figure.note}, with bandwidth weighting {NETWORK_WEIGHTING}"
+    return figure.model_copy(update={"low": figure.least / WEIGHTED, "note": note})
 
 
 def _lasting(side: Side, instance_type: str) -> float:
@@ -179,13 +192,13 @@ def _pair(
     """What a pair carries; where it was never measured also what is published of it, and its lower bound if there is
     one.
     """
-    what, known = f"{instance_type} pairs", [side.facts.get(instance_type) for side in sides]
+    what, known = f"{instance_type} pairs", [side.relay_facts(instance_type) for side in sides]
     inside = measured.figure(profile, "intraRegion", f"to {instance_type} relays") or least(
         *(published_limits.in_all(facts, instance_type) for facts in known)
     )
     if seen := measured.figure(profile, "interRegion", what, next(filter(None, known), None)):
         return least(seen, inside), None, None
-    published = least(*(terms.outward(side, instance_type) for side in sides))
+    published = least(*(terms.outward(side, instance_type, relay=True) for side in sides))
     at_least = measured.figure(profile, "interRegionAtLeast", what)
     expected = published
     if beside and terms.between_regions:

@@ -3,7 +3,7 @@
 from math import sqrt
 
 from lambdas.core.estimate.figures import Burst, Figure
-from lambdas.core.tariff.instance_types import MB_PER_GBIT, TypeFacts
+from lambdas.core.tariff.instance_types import MB_PER_GBIT, NETWORK_WEIGHTING, TypeFacts
 
 INTERNET_GATEWAY_GBPS = 5.0
 # From so many vCPUs on a machine may use half its bandwidth through an internet gateway.
@@ -31,7 +31,8 @@ def in_all(facts: TypeFacts | None, instance_type: str, passed: Figure | None = 
         note = f"{instance_type}: not described by EC2; counted like m5.large, {UNKNOWN_GBPS:g} Gbps"
         low, high = max(LEAST_GBPS * MB_PER_GBIT, seen), max(MOST_GBPS * MB_PER_GBIT, value)
         return Figure(value=value, low=low, high=high, origin="assumed", note=note)
-    note = f"{instance_type}: baseline {facts.baseline_gbps:g} Gbps"
+    weighted = f" with bandwidth weighting {NETWORK_WEIGHTING}" if facts.is_weighted else ""
+    note = f"{instance_type}: baseline {facts.baseline_gbps:.4g} Gbps{weighted}"
     if facts.bursts and facts.peak_gbps * MB_PER_GBIT > seen:
         low, high = max(facts.network, seen), facts.peak_gbps * MB_PER_GBIT
         reached = f"up to {facts.peak_gbps:g} Gbps while credits last"

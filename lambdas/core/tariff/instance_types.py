@@ -1,11 +1,15 @@
 """What AWS publishes about an instance type in one region."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from lambdas.core.architecture import Architecture
 
 MB_PER_GBIT = 125.0
+NETWORK_WEIGHTING = "vpc-1"
+"""EC2's name for a launch whose network has part of what its disks may move."""
+WEIGHTED = 1.25
+"""The network's baseline then, beside the usual one; the disks' is less by as many Gbps."""
 SIZES = (
     "nano", "micro", "small", "medium", "large", "xlarge", "2xlarge", "3xlarge", "4xlarge",
     "6xlarge", "8xlarge", "9xlarge", "12xlarge", "16xlarge", "18xlarge", "24xlarge", "32xlarge", "48xlarge",
@@ -36,7 +40,27 @@ class TypeFacts:
     burstable_processor: bool
     zones: frozenset[str]
     """Availability zones that offer it."""
+    takes_weighting: bool = False
+    """Whether it can be launched with `NETWORK_WEIGHTING`."""
+    is_weighted: bool = False
+    """Whether it is; then its figures are those of such a launch."""
     origin: Literal["published"] = "published"
+
+    @property
+    def as_relay(self) -> "TypeFacts":
+        """As relays are launched: their disks have nothing to do. A burst reaches no higher than without it."""
+        if not self.takes_weighting or self.is_weighted:
+            return self
+        baseline = self.baseline_gbps * WEIGHTED
+        moved = (baseline - self.baseline_gbps) * MB_PER_GBIT
+        return replace(
+            self,
+            baseline_gbps=baseline,
+            peak_gbps=max(self.peak_gbps, baseline),
+            disk=max(self.disk - moved, 0.0),
+            peak_disk=max(self.peak_disk - moved, 0.0),
+            is_weighted=True,
+        )
 
     @property
     def network(self) -> float:

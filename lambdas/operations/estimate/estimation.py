@@ -149,7 +149,13 @@ def estimate_for(
         for price in relay_prices(market.prices, kinds, regions, market.market, public=terms.internet)
     }
     found = found.model_copy(
-        update={"notes": told, "reason": reason, "packing": packing, "relay_prices": list(prices.values()) or None}
+        update={
+            "notes": told,
+            "reason": reason,
+            "packing": packing,
+            "relay_prices": list(prices.values()) or None,
+            "weighted_types": market.weighted(sides) or None,
+        }
     )
     if request.is_profiling:
         found = _of_measuring(found, transfer, world)

@@ -26,7 +26,7 @@ def network_map(asked: Wanted, world: World) -> NetworkMap:
     def terms(link: LinkKey) -> Terms:
         start, end = (facts[region].get(link.instance_type) for region in (link.from_region, link.to_region))
         return Terms(
-            facts=(start, end),
+            facts=(start and start.as_relay, end and end.as_relay),
             egress=book.egress_gb(link.from_region, link.to_region),
             internet=env.inter_region_path == "internet",
             gateway_usd_per_gb=book.unit("transit-gateway-gb", link.from_region).usd if through else 0.0,

@@ -35,6 +35,19 @@ class TransferMarket:
     source: RegionMarket
     destination: RegionMarket
     transit: Mapping[str, RegionMarket] = field(default_factory=dict)
+    regions: tuple[str, str] = ("", "")
+    """Of source and destination."""
+
+    def weighted(self, sides: Iterable[tuple[list[str], list[str]]]) -> dict[str, list[str]]:
+        """Of the types that relays may be in some regions, those that take the network's weighting there."""
+        known = {**self.transit, **dict(zip(self.regions, (self.source, self.destination), strict=True))}
+        found: dict[str, set[str]] = {}
+        for regions, kinds in sides:
+            for region in regions:
+                facts = known[region].facts
+                takes = {kind for kind in kinds if kind in facts and facts[kind].takes_weighting}
+                found.setdefault(region, set()).update(takes)
+        return {region: sorted(kinds) for region, kinds in found.items() if kinds}
 
 
 def market_of(transfer: AcceptedTransfer, relay_types: Iterable[str], world: World) -> TransferMarket:
@@ -60,7 +73,9 @@ def market_of(transfer: AcceptedTransfer, relay_types: Iterable[str], world: Wor
         for end, side in zip(ends, (source, destination), strict=True)
         for kind, price in side.spot.items()
     }
-    return TransferMarket(market, PriceBook({**book.found, **spot}, book.problems), source, destination, transit)
+    regions = (transfer.source.region, transfer.destination.region)
+    prices_found = PriceBook({**book.found, **spot}, book.problems)
+    return TransferMarket(market, prices_found, source, destination, transit, regions)
 
 
 def price_book(items: Iterable[PriceItem], world: World) -> PriceBook:

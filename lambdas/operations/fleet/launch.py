@@ -129,7 +129,7 @@ def launch_stage(
         return Launched(nodes, [])
     plan, notes = _plan(world, record, stage, len(slots), types)
     turns = Turns(world, stage.region, at, queue)
-    launcher = _Launcher(world, transfer, stage, generation, public=record.paths.inter_region == "public")
+    launcher = _Launcher(world, record, stage, generation)
     while attempt := plan.attempt:
         count = _bearable(world, record, stage, attempt)
         if not count:
@@ -220,11 +220,10 @@ def _decide(error: LaunchError, region: str) -> LaunchDecision:
 class _Launcher:
     """Launches relays of one stage, of one generation."""
 
-    def __init__(
-        self, world: World, transfer: AcceptedTransfer, stage: Stage, generation: int, *, public: bool
-    ) -> None:
-        self._world, self._transfer = world, transfer
-        self._stage, self._generation, self._public = stage, generation, public
+    def __init__(self, world: World, record: Estimated, stage: Stage, generation: int) -> None:
+        self._world, self._transfer, self._estimate = world, record.transfer, record.estimate
+        self._stage, self._generation = stage, generation
+        self._public = record.paths.inter_region == "public"
         self._group_id = security_group(world, stage, "relay")
 
     def launch(self, step: Step, slots: list[int]) -> list[Node]:
@@ -239,6 +238,7 @@ class _Launcher:
             public_address=self._public,
             spot=step.market == "spot",
             client_token=self._client_token(step, slots),
+            favours_network=self._favours_network(step),
             tags=relay_tags(self._transfer.request.label, self._transfer.request.tags),
         )
         requested_at = self._world.clock.now()
@@ -248,10 +248,14 @@ class _Launcher:
 
     def _client_token(self, step: Step, slots: list[int]) -> str:
         """The same launch, retried, is the same launch; EC2 takes 64 characters, and a known token for no other."""
-        place = (step.market, step.instance_type, step.subnet.subnet_id)
+        place = [step.market, step.instance_type, step.subnet.subnet_id]
+        place += ["network"] if self._favours_network(step) else []
         launch = (self._stage.name, slots[0], len(slots), self._generation, *place)
         parts = (self._transfer.execution_arn, self._transfer.transfer_id, *map(str, launch))
         return sha256("\n".join(parts).encode()).hexdigest()
+
+    def _favours_network(self, step: Step) -> bool:
+        return self._estimate.favours_network(step.instance_type, self._stage.region)
 
     def _node(self, step: Step, slot: int, instance: Instance, requested_at: float) -> Node:
         return Node(

@@ -52,6 +52,10 @@ def instance_xml(record: dict[str, Any]) -> str:
     more = f"<clientToken>{ec2._esc(record.get('ClientToken', ''))}</clientToken>"
     cores, threads = cores_and_threads(record["InstanceType"])
     more += f"<cpuOptions><coreCount>{cores}</coreCount><threadsPerCore>{threads}</threadsPerCore></cpuOptions>"
+    weighting = record.get("BandwidthWeighting", "default")
+    more += (
+        f"<networkPerformanceOptions><bandwidthWeighting>{weighting}</bandwidthWeighting></networkPerformanceOptions>"
+    )
     if "StateReason" in record:
         code, message = record["StateReason"]
         more += f"<stateReason><code>{code}</code><message>{ec2._esc(message)}</message></stateReason>"

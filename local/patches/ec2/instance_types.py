@@ -17,6 +17,7 @@ from typing import Any
 from local.patches.ec2.wire import Params, Response, document, filters_of, matches, members, pages, parameter, refuse
 from local.patches.upstream import ec2, region_name
 
+WEIGHTINGS = ("default", "vpc-1", "ebs-1")
 LOCATION_TYPES = ("region", "availability-zone", "availability-zone-id")
 
 
@@ -48,6 +49,12 @@ def vcpus_of(instance_type: str) -> int:
     """Return what the type counts against a quota."""
     cores, threads = cores_and_threads(instance_type)
     return cores * threads
+
+
+def weightings(instance_type: str) -> list[str]:
+    """How bandwidth may be shared between the network and the disks of a type; empty: there is no choice."""
+    found: list[str] = instance_types().get(instance_type, {}).get("NetworkInfo", {}).get("BandwidthWeightings", [])
+    return found
 
 
 @cache

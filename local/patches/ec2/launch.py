@@ -176,6 +176,7 @@ class Launcher:
             Placement={"AvailabilityZone": request.zone, "Tenancy": "default"},
             InstanceLifecycle="spot" if request.spot else "",
             ClientToken=request.token,
+            BandwidthWeighting=request.weighting,
             NotFoundAnswers=self._fleet.config.not_found_after_launch,
         )
         ec2._tags[instance_id] = [{"Key": key, "Value": value} for key, value in request.tags.items()]

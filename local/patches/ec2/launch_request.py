@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from local.patches.ec2.images import ImageNotFoundError, image_id_for, parameter_of
+from local.patches.ec2.instance_types import WEIGHTINGS, weightings
 from local.patches.ec2.wire import Params, members, parameter
 from local.patches.upstream import ec2, iam
 
@@ -42,6 +43,7 @@ class LaunchRequest:
     http_tokens: str
     encrypted: str
     names_disk_key: bool
+    weighting: str
 
     @property
     def market(self) -> str:
@@ -100,6 +102,7 @@ def read_request(params: Params) -> LaunchRequest:
         http_tokens=str((merged.get("MetadataOptions") or {}).get("HttpTokens", "optional")),
         encrypted=_encrypted(merged),
         names_disk_key=bool(_volumes(merged)) and all(volume.get("KmsKeyId") for volume in _volumes(merged)),
+        weighting=_weighting(params, merged.get("InstanceType") or "m1.small"),
     )
 
 
@@ -170,6 +173,21 @@ def _market(params: Params, template: dict[str, Any]) -> str:
         or (template.get("InstanceMarketOptions") or {}).get("MarketType")
         or ""
     )
+
+
+def _weighting(params: Params, instance_type: str) -> str:
+    """AWS's pages do not say with which code a type without a choice is refused."""
+    wanted = parameter(params, "NetworkPerformanceOptions.BandwidthWeighting")
+    if wanted and wanted not in WEIGHTINGS:
+        raise LaunchRefusedError(
+            "InvalidParameterValue", f"Value ({wanted}) for parameter BandwidthWeighting is invalid."
+        )
+    if wanted and wanted not in weightings(instance_type):
+        raise LaunchRefusedError(
+            "InvalidParameterCombination",
+            f"The instance type '{instance_type}' does not support the bandwidth weighting '{wanted}'.",
+        )
+    return wanted or "default"
 
 
 def _tags(template: dict[str, Any], own: dict[str, Any]) -> dict[str, str]:

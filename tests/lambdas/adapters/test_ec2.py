@@ -183,3 +183,16 @@ def test_a_rule_that_may_not_be_revoked_names_the_permission(
     monkeypatch.setattr(ec2, "revoke_security_group_ingress", Mock(side_effect=refusal("UnauthorizedOperation")))
     with pytest.raises(MissingPermission, match="ec2:RevokeSecurityGroupIngress"):
         groups.revoke(listed)
+
+
+@pytest.mark.parametrize("favours", [True, False])
+def test_a_launch_gives_the_network_what_disks_may_move_where_it_is_asked_to(
+    ec2: Any,
+    network: tuple[str, str, str],
+    favours: bool,
+) -> None:
+    sent: list[dict[str, Any]] = []
+    ec2.meta.events.register("provide-client-params.ec2.RunInstances", lambda params, **_: sent.append(params))
+    Ec2Compute(ec2, "cpt", ec2).launch(order(network, 1, favours_network=favours))
+    wanted = {"BandwidthWeighting": "vpc-1"} if favours else None
+    assert [one.get("NetworkPerformanceOptions") for one in sent] == [wanted]

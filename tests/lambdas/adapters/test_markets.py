@@ -109,6 +109,16 @@ def test_only_the_default_card_counts(default: int, baseline: float) -> None:
     assert (facts.baseline_gbps, facts.disk, facts.zones) == (baseline, 0.0, frozenset())
 
 
+@pytest.mark.parametrize(("given", "takes"), [(None, False), (["default"], False), (["default", "vpc-1"], True)])
+def test_a_type_may_give_its_network_more_where_ec2_says_so(given: list[str] | None, takes: bool) -> None:
+    client, stubber = stub("ec2")
+    stubber.add_response("describe_instance_type_offerings", {"InstanceTypeOfferings": []})
+    item = described(NetworkCards=CARDS, **({"BandwidthWeightings": given} if given else {}))
+    stubber.add_response("describe_instance_types", {"InstanceTypes": [item]})
+    facts = Ec2InstanceTypes(client).facts(["c6in.32xlarge"])["c6in.32xlarge"]
+    assert (facts.takes_weighting, facts.is_weighted) == (takes, False)
+
+
 def test_a_type_without_a_published_baseline_is_not_known() -> None:
     client, stubber = stub("ec2")
     stubber.add_response("describe_instance_type_offerings", {"InstanceTypeOfferings": []})

@@ -205,3 +205,37 @@ def test_a_type_that_was_never_measured_does_not_take_the_place_of_one_that_carr
     assert ranked(Profile().refined("interRegionAtLeast", 30.0, 0.0)) == [dearer, cheaper]
     # One that carries less is no reason to leave the others untried.
     assert ranked(measured(inter=10.0)) == [cheaper, dearer]
+
+
+WEIGHTED = {
+    name: replace(TypeFacts(name, 2, "x86_64", gbps, gbps, 100.0, 100.0, False, ZONES), takes_weighting=True)
+    for name, gbps in {"m5.large": 2.0, "c6in.large": 10.0}.items()
+}
+
+
+def weighted() -> Terms:
+    source, destination = (Side(region, f"{region}a", WEIGHTED, None, BOTH) for region in ("us-west-2", "eu-west-1"))
+    return terms(source=source, destination=destination)
+
+
+def test_relays_of_a_type_that_takes_it_count_with_a_quarter_more_and_ends_do_not() -> None:
+    found = golden("m5.large", "m5.large", via=weighted())
+    assert found.figures.source.value == 250.0
+    assert found.figures.pair.greatest == 312.5
+    assert offers.offer(weighted(), "m5.large", None).pair.note == (
+        "m5.large: baseline 2.5 Gbps with bandwidth weighting vpc-1"
+    )
+    # A gateway passes no more than before.
+    assert offers.offer(weighted(), "c6in.large", None).pair.greatest == 625.0
+
+
+def test_what_relays_with_more_for_their_network_have_shown_is_no_lower_bound_of_an_end() -> None:
+    seen = measured(inter=200.0, intra=300.0)
+    plain, both = (
+        offers.end_figures(via, ("m5.large", "m5.large"), None, {"m5.large": seen}, [], None)
+        for via in (terms(), weighted())
+    )
+    for name in ("source", "destination", "direct"):
+        one, other = getattr(plain, name), getattr(both, name)
+        assert (other.value, other.greatest) == (one.value, one.greatest)
+        assert other.least == pytest.approx(one.least / 1.25)

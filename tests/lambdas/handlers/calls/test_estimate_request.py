@@ -11,7 +11,7 @@ from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.handlers.calls.estimate_request import EstimateRequest, estimate_request
 from lambdas.handlers.states.estimate_transfer import EstimateInput, estimate_transfer
 from lambdas.handlers.states.validate_request import ValidateInput, validate_request
-from tests.lambdas.builders import ARN, SOURCE_ID, WEST, profile, request, survey
+from tests.lambdas.builders import ARN, IRELAND, SOURCE_ID, WEST, profile, request, survey
 from tests.lambdas.cloud import Cloud
 
 PAIR = "us-west-2>eu-west-1"
@@ -129,3 +129,16 @@ def test_map_is_answered_in_place_of_an_estimate() -> None:
 def test_either_a_request_or_the_map_is_asked_for(document: Any, problem: str) -> None:
     with pytest.raises(InvalidRequest, match=problem):
         estimate_request(EstimateRequest.from_document(document), known().world)
+
+
+def test_types_that_may_give_their_network_more_are_named_by_region() -> None:
+    cloud = known()
+    wanted = request(relays={"instanceTypes": ["t3.small", "t3.medium"]})
+    assert ask(cloud, wanted, sizeBytes=SIZE).weighted_types is None
+    for region, takes in ((WEST, True), (IRELAND, False)):
+        zones = frozenset({f"{region}a"})
+        for kind in ("t3.small", "t3.medium", "m5.large"):
+            facts = TypeFacts(kind, 2, "x86_64", 1.0, 5.0, 0.0, 0.0, False, zones)
+            cloud.instance_types[region].known[kind] = replace(facts, takes_weighting=takes and kind != "t3.small")
+    # The end's own type, m5.large, is none that relays may be.
+    assert ask(cloud, wanted, sizeBytes=SIZE).weighted_types == {WEST: ["t3.medium"]}

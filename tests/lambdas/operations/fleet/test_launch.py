@@ -7,10 +7,11 @@ from lambdas.core.errors import LaunchRefused, NoCapacity
 from lambdas.core.estimate.budget import needed
 from lambdas.core.spending.meter import BudgetDecision
 from lambdas.core.transfer_record import Estimated
+from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
 from lambdas.operations.estimate.estimation import estimate_for
 from lambdas.operations.fleet.growth import launch_pairs
 from lambdas.operations.fleet.launch import launch_relays, launch_stage
-from tests.lambdas.builders import IRELAND, WEST, profile, progress, transfer
+from tests.lambdas.builders import IRELAND, WEST, estimate, profile, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import begin, states
 
@@ -107,3 +108,20 @@ def test_late_launch_of_a_dearer_type_is_held_against_what_has_been_spent() -> N
     cloud.agents.progresses[record.transfer.shared, "sender"] = progress(sent=530 * 10**9)
     with pytest.raises(NoCapacity, match="does not bear more relays"):
         launch_stage(cloud.world, record, 0, [1], 1, [DEAR])
+
+
+def test_relays_are_launched_with_more_for_their_network_where_the_estimate_counts_on_it() -> None:
+    tokens = {}
+    for kinds in ({WEST: ["t3.small"]}, None):
+        cloud = Cloud()
+        accepted = transfer(relays={"instanceTypes": ["t3.small"]})
+        known = estimate(1).model_copy(update={"weighted_types": kinds})
+        begin(cloud, accepted, known)
+        spawn_relays(SpawnInput(transfer=accepted, estimate=known), cloud.world)
+        launched = {region: cloud.compute[region].launches for region in (WEST, IRELAND)}
+        wants = {region: [one.favours_network for one in made] for region, made in launched.items()}
+        assert wants == {WEST: [bool(kinds)], IRELAND: [False]}
+        tokens[bool(kinds)] = {region: made[0].client_token for region, made in launched.items()}
+    # EC2 takes a token again for the same launch alone.
+    assert tokens[True][WEST] != tokens[False][WEST]
+    assert tokens[True][IRELAND] == tokens[False][IRELAND]
