@@ -8,8 +8,9 @@ from lambdas.core.architecture import Architecture
 MB_PER_GBIT = 125.0
 NETWORK_WEIGHTING = "vpc-1"
 """EC2's name for a launch whose network has part of what its disks may move."""
-WEIGHTED = 1.25
-"""The network's baseline then, beside the usual one; the disks' is less by as many Gbps."""
+MORE_PERCENT = 25
+"""Of the network's baseline, beside the usual one; the disks' is less by as many Gbps."""
+WEIGHTED = 1 + MORE_PERCENT / 100
 SIZES = (
     "nano", "micro", "small", "medium", "large", "xlarge", "2xlarge", "3xlarge", "4xlarge",
     "6xlarge", "8xlarge", "9xlarge", "12xlarge", "16xlarge", "18xlarge", "24xlarge", "32xlarge", "48xlarge",
