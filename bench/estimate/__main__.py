@@ -9,11 +9,12 @@ from math import inf
 from statistics import median
 from typing import Any
 
-from bench.estimate import cold
+from bench.estimate import cold, tables
 from bench.estimate.arithmetic import bill, percentile, regret, relative_error
 from bench.estimate.cold import Cold
 from bench.estimate.scenarios import NAMED, Scenario, generated
 from bench.estimate.site import RELAY_TYPE, ScenarioError, Site, site
+from bench.estimate.tables import Table
 from bench.estimate.tariff import tariff
 from bench.machine import unmet, workspace
 from bench.results import Result, publish, say
@@ -71,19 +72,21 @@ def main(arguments: Sequence[str]) -> int:
     if problems:
         return 2
     say(f"seed {options.seed}: repeat with --seed {options.seed}")
-    outcomes, contacts, failures = [], [], []
-    cases: list[Cold | Scenario] = [*contacts_of(options), *chosen(options)]
+    outcomes, contacts, tried, failures = [], [], [], []
+    cases: list[Cold | Table | Scenario] = [*contacts_of(options), *tables_of(options), *chosen(options)]
     for one in cases:
         try:
             if isinstance(one, Cold):
                 contacts.append(cold.run(one))
+            elif isinstance(one, Table):
+                tried.append(tables.run(one))
             else:
                 outcomes.append(run(one, options.runs))
         except (ScenarioError, LocalCloudError, TimeoutError) as error:
             say(f"  failed: {error}")
             failures.append(Result(one.name, 0, "measured", 1, "higher", f"failed: {error}"))
     command = f"python -m bench.estimate --seed {options.seed}"
-    results = [*map(row, outcomes), *summary(outcomes), *cold.results(contacts), *failures]
+    results = [*map(row, outcomes), *summary(outcomes), *cold.results(contacts), *tables.results(tried), *failures]
     return publish("estimate", results, command)
 
 
@@ -99,6 +102,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     known = [scenario.name for scenario in (*NAMED, *generated(options.seed, GENERATED))]
     known += [contact.name for contact in cold.named(options.seed)]
+    known += [table.name for table in tables.named(options.seed)]
     if unknown := [name for name in options.scenarios or () if name not in known]:
         parser.error(f"{', '.join(unknown)}: no such scenario; there are: {', '.join(known)}")
     return options
@@ -107,6 +111,12 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 def contacts_of(options: argparse.Namespace) -> list[Cold]:
     """The first contacts that the options name."""
     every = [] if options.quick else cold.named(options.seed)
+    return [one for one in every if options.scenarios is None or one.name in options.scenarios]
+
+
+def tables_of(options: argparse.Namespace) -> list[Table]:
+    """The tables that the options name."""
+    every = [] if options.quick else tables.named(options.seed)
     return [one for one in every if options.scenarios is None or one.name in options.scenarios]
 
 

@@ -26,13 +26,18 @@ def percentile(values: Iterable[float], share: float) -> float:
 class Tariff:
     """Dollars: of a relay's hour by region, with address and disk; of a GB that leaves; of each call by its name.
 
-    `further_gb`: of a GB that leaves a third region.
+    `further_gb`: of a GB that leaves a third region. `other_hour`: of relays of other types, by type and region.
     """
 
     relay_hour: Mapping[str, float]
     leaving_gb: float
     call: Mapping[str, float]
     further_gb: Mapping[str, float] = field(default_factory=dict)
+    other_hour: Mapping[tuple[str, str], float] = field(default_factory=dict)
+
+    def hour(self, node: Mapping[str, Any]) -> float:
+        """Of a relay that a report names."""
+        return self.other_hour.get((node.get("instanceType", ""), node["region"]), self.relay_hour[node["region"]])
 
 
 def probed(report: Mapping[str, Any], probe_seconds: float) -> int:
@@ -66,7 +71,7 @@ def bill(
         if node["instanceId"] in lent:
             continue
         seconds = max(ceil(node["endedAt"] - node["requestedAt"]), LEAST_BILLED_SECONDS)
-        relays += seconds * tariff.relay_hour[node["region"]] / 3600
+        relays += seconds * tariff.hour(node) / 3600
     moved: int = report["bytes"] if left_bytes is None else left_bytes
     per_gb = tariff.leaving_gb
     for way in report.get("routes", []):

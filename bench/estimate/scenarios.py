@@ -50,6 +50,15 @@ class Machine:
 
 
 @dataclass(frozen=True)
+class Dip:
+    """From `after` to `until`, seconds after the first byte of each transfer, a `share` of v_e is left to all."""
+
+    after: float
+    until: float
+    share: float
+
+
+@dataclass(frozen=True)
 class Slower:
     """Every n-th relay of either side has its caps times `factor`."""
 
@@ -86,6 +95,9 @@ class Scenario:
     """What each machine, of whatever type, sends from one region to another, and takes there, MB/s: then relays may
     stand in third regions.
     """
+    second_type: str = ""
+    """What relays are instead where their first type has no capacity; empty: it has."""
+    dip: Dip | None = None
 
     @property
     def regions(self) -> tuple[str, ...]:

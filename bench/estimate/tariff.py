@@ -22,16 +22,23 @@ CALL = {
 }
 
 
-def tariff(instance_type: str, *, in_zones: bool = False, third: Iterable[str] = ()) -> Tariff:
-    """For relays of a type that the price list has, and data that leaves its region, or only its zone.
+def tariff(
+    instance_type: str, *, in_zones: bool = False, third: Iterable[str] = (), others: Iterable[str] = ()
+) -> Tariff:
+    """For relays of a type that the price list has, `others` too, and data that leaves its region, or only its zone.
 
     The emulated price list has none of the `third` regions, so CPT's own table says what these charge.
     """
     beside = {region: PUBLIC_ADDRESS_HOUR + DISK_GB_MONTH[region] * DISK_GB / HOURS_A_MONTH for region in REGIONS}
     hours = {region: (instance_hour(instance_type, region) or 0.0) + dollars for region, dollars in beside.items()}
+    other = {
+        (kind, region): (instance_hour(kind, region) or 0.0) + dollars
+        for kind in others
+        for region, dollars in beside.items()
+    }
     table, further = PriceBook(), {}
     for region in third:
         hours[region] = table.instance_hour(instance_type, region).usd
         hours[region] += table.beside_instance_hour(instance_type, region, public=True)
         further[region] = table.unit("egress-gb", region).usd
-    return Tariff(hours, ZONE_GB if in_zones else EGRESS_GB, CALL, further)
+    return Tariff(hours, ZONE_GB if in_zones else EGRESS_GB, CALL, further, other)
