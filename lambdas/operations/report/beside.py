@@ -1,6 +1,8 @@
 """When other transfers of the deployment used the same ends: what was measured then is nobody's own rate.
 
 A transfer that is still active shows it in its record. One that ends first leaves it in the records of the others.
+Each looks before it is closed, and reads what others left when it is: of two that end in one moment the one that closes
+first was seen by the other, or has told it.
 """
 
 from lambdas.adapters.world import World
@@ -15,11 +17,11 @@ MOST = 50
 
 
 def find(world: World, record: TransferRecord, first: float | None, last: float | None) -> list[Beside]:
-    """When others used either end of a transfer that moved data from `first` to `last`, Unix seconds.
+    """When others that are active used either end of a transfer that moved data from `first` to `last`, Unix seconds.
 
-    Those that are still active are told, for their own reports, when this one did.
+    They are told, for their own reports, when this one did.
     """
-    own, now, found = record.transfer, world.clock.now(), list(record.beside)
+    own, now, found = record.transfer, world.clock.now(), list[Beside]()
     for other in world.transfers.active():
         if other.transfer.execution_arn == own.execution_arn or not _ends(own) & _ends(other.transfer):
             continue

@@ -1,5 +1,7 @@
 """Profiles learn from a finished transfer."""
 
+from collections.abc import Sequence
+
 from aws_lambda_powertools import Logger
 from botocore.exceptions import BotoCoreError, ClientError
 from pydantic import ValidationError
@@ -15,7 +17,7 @@ from lambdas.core.learning.samples import links_of, repeats_of, samples_of, subj
 from lambdas.core.report.stage_samples import stage_samples
 from lambdas.core.report.tally import Tally
 from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_record import TransferRecord
+from lambdas.core.transfer_record import Beside, TransferRecord
 from lambdas.operations.report import beside
 
 # The stage of a transfer whose listing was followed.
@@ -26,19 +28,36 @@ MOST_SAVED = 0.02
 logger = Logger()
 
 
-def learn(world: World, record: TransferRecord, tally: Tally, nodes: list[Node]) -> None:
+_FAILURES = (CptError, ClientError, BotoCoreError, ValidationError)
+
+
+def look_beside(world: World, record: TransferRecord, tally: Tally) -> list[Beside] | None:
+    """Which transfers used the same ends, before this one is closed; None where nobody can tell."""
+    try:
+        return beside.find(world, record, tally.first, tally.last)
+    except _FAILURES:
+        logger.warning("what ran beside the transfer is not known, so nothing is learnt", exc_info=True)
+        return None
+
+
+def learn(
+    world: World, record: TransferRecord, tally: Tally, nodes: list[Node], others: Sequence[Beside] | None
+) -> None:
     """Integrate what the transfer measured; where the store fails it is logged, and what is left is not learnt.
 
+    `record`: as it was closed. `others`: what `look_beside` had found; for None nothing is learnt.
     Where data waited for the listing, paths were held back in seconds that look like any other: no rate is learnt. Nor
     is one where much was packed, or while another transfer used the same ends.
     """
+    if others is None:
+        return
     transfer, limit, measured = record.transfer, record.limit.lowest_mbps, record.measured
     pair, now = transfer.region_pair, world.clock.now()
     try:
         found = {subject: world.profiles.get(subject, pair) for subject in subjects(transfer, nodes)}
         profiles = {subject: profile for subject, profile in found.items() if profile}
         rates = Arrivals() if FOLLOWED in record.stages or _saved_much(record) else tally.arrivals
-        spans = [(one.since, one.until) for one in beside.find(world, record, tally.first, tally.last)]
+        spans = [(one.since, one.until) for one in (*record.beside, *others)]
         # Probes take seconds, and their times are not kept: beside another transfer none of them counts.
         direct = measured.direct if measured and not spans else None
         links = _other_links(world, transfer, nodes)
@@ -53,7 +72,7 @@ def learn(world: World, record: TransferRecord, tally: Tally, nodes: list[Node])
             samples += [one for one in shown if one.metric != "accuracy" or not spans]
         for (subject, link, metric), event in events(samples).items():
             world.profiles.integrate(subject, link or pair, metric, event, now)
-    except (CptError, ClientError, BotoCoreError, ValidationError):
+    except _FAILURES:
         # A finished transfer is not to fail for it, and trying on would keep its execution waiting.
         logger.warning("what the transfer measured was not learnt", exc_info=True)
 

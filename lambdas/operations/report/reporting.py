@@ -15,7 +15,7 @@ from lambdas.core.transfer_record import ENDED, TransferRecord
 from lambdas.operations import teardown
 from lambdas.operations.chunks import entry_list, skipped
 from lambdas.operations.ends.watching import sides
-from lambdas.operations.report.learning import learn
+from lambdas.operations.report.learning import learn, look_beside
 from lambdas.operations.spending import metering
 
 
@@ -57,12 +57,22 @@ def write(
     key = world.key(transfer_id, "report.json")
     world.objects.put(key, json.dumps(document.to_document()).encode())
     world.objects.put(world.key(transfer_id, "report.html"), render(document, files).encode())
-    if record.teardown is not None and not world.transfers.change(transfer, transfer_life.close(document.status)):
+    # A report that is written again is no news.
+    is_first = record.teardown is not None and record.status not in ENDED
+    others = look_beside(world, record, tally) if is_first else None
+    closed = (
+        world.transfers.change(transfer, transfer_life.close(document.status))
+        if record.teardown is not None
+        else record
+    )
+    if closed is None:
         return None
     world.events.put("Transfer Finished", document.news(key))
-    if record.teardown is not None and record.status not in ENDED:  # a report that is written again is no news
+    if is_first:
         _count(world, document)
-        learn(world, record.model_copy(update={"status": document.status}), tally, nodes)
+        learn(
+            world, record.model_copy(update={"status": document.status, "beside": closed.beside}), tally, nodes, others
+        )
     return document
 
 

@@ -9,7 +9,8 @@ from lambdas.core import transfer_life
 from lambdas.core.errors import Throttled, WriteConflict
 from lambdas.core.estimate.profile import Known
 from lambdas.core.learning.sample import Sample
-from lambdas.core.transfer_record import Outcome
+from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer_record import Outcome, TransferRecord
 from lambdas.handlers.states.write_report import ReportInput, write_report
 from lambdas.operations.report import beside, learning
 from tests.lambdas.builders import ARN, estimate, node, plan, transfer
@@ -162,6 +163,38 @@ def test_a_transfer_that_ends_first_leaves_its_times_to_those_that_go_on() -> No
     (cloud := finished_on_the_direct_path()).transfers.change(
         transfer(), transfer_life.note(beside=[{"transferId": "gone", "since": 1e6, "until": 1e6 + 100}])
     )
+    run(cloud)
+    assert rates_of_hosts(cloud) == set()
+
+
+@pytest.mark.parametrize("closes_first", [True, False])
+def test_of_two_that_end_in_one_moment_both_know_of_the_other(
+    monkeypatch: pytest.MonkeyPatch, closes_first: bool
+) -> None:
+    """The other one is closed while this one looks, or when this one is: either it has told this one, or it is seen."""
+    cloud = beside_another()
+    active, change = cloud.transfers.active, cloud.transfers.change
+    other = next(one.transfer for one in active() if one.transfer.transfer_id == "other")
+
+    def end_other() -> None:
+        change(other, transfer_life.note(teardown={"terminated": 0}))
+        assert change(other, transfer_life.close("SUCCEEDED"))
+
+    def looked() -> list[TransferRecord]:
+        told = [{"transferId": "other", "since": 1e6, "until": 1e6 + 100}]
+        assert change(transfer(), transfer_life.note(beside=told)), "it is still active"
+        end_other()
+        return active()
+
+    def changed(of: AcceptedTransfer, to: transfer_life.Change) -> TransferRecord | None:
+        if of.transfer_id == "first" and to.name == "close":
+            end_other()
+        return change(of, to)
+
+    if closes_first:
+        monkeypatch.setattr(cloud.transfers, "active", looked)
+    else:
+        monkeypatch.setattr(cloud.transfers, "change", changed)
     run(cloud)
     assert rates_of_hosts(cloud) == set()
 
