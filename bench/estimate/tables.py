@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-from bench.estimate.arithmetic import bill
+from bench.estimate.arithmetic import bill, regret
 from bench.estimate.scenarios import START_SECONDS, Credit, Dip, Machine, Scenario
 from bench.estimate.site import RELAY_TYPE, Site, relay_types, site
 from bench.estimate.tariff import tariff
@@ -95,8 +95,13 @@ class Tried:
 
     @property
     def later_regret(self) -> float:
-        """How much longer `auto` took than the best once it had learnt, as a share."""
-        return max(self.again.measured / self.best - 1, 0.0) if self.again else 0.0
+        """How much longer what `auto` chose once it had learnt takes than the best, as a share; medians of runs count."""
+        if self.again is None:
+            return 0.0
+        seconds: dict[int, list[float]] = {}
+        for one in (*self.rows, self.again):
+            seconds.setdefault(one.pairs, []).append(one.measured)
+        return regret(self.again.pairs, seconds)
 
 
 def named(seed: int) -> list[Table]:

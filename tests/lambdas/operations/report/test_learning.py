@@ -187,7 +187,7 @@ def test_of_two_that_end_in_one_moment_both_know_of_the_other(
         return active()
 
     def changed(of: AcceptedTransfer, to: transfer_life.Change) -> TransferRecord | None:
-        if of.transfer_id == "first" and to.name == "close":
+        if of.transfer_id == "first" and to.name == "succeed":
             end_other()
         return change(of, to)
 
