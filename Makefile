@@ -246,7 +246,7 @@ DATASETS := 10k-small,source-tree,photos,sparse-image,cold-source,cold-small
 bench-datasets: $(LABORATORY) | .tools/stamp  ## Trees as people have them, beside rclone, rsync and tar, a cold disk beside fio (needs root)
 	@$(UV) run --frozen --isolated --group bench python -m bench.data_plane --cases $(DATASETS) $(ARGS)
 
-bench-estimate: synth  ## Estimates against transfers on an emulated network, 33 scenarios and 6 first contacts, 100 minutes (needs root)
+bench-estimate: synth  ## Estimates against transfers on an emulated network, 35 scenarios, 6 first contacts and 7 tables, 140 minutes (needs root)
 	@$(RUN) python -m bench.estimate $(ARGS)
 
 bench-fleet: synth  ## Relays that are chosen, lost and late on an emulated network (needs root)

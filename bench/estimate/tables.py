@@ -27,7 +27,7 @@ BOOT_SECONDS = 3.0
 # Beyond the smallest budget that bears a row: a second estimate a moment later, and relays of a type that is a quarter
 # dearer (two for 105 s and a minute more, $0.0014).
 SPARE_OF_PAIR_USD, SPARE_USD = 0.002, 0.003
-BURSTING, FIXED = ("t3.small", "t3.small"), ("c6in.4xlarge", "m6in.4xlarge")
+BURSTING, FIXED = ("t3.small", "t3.small"), ("c6i.16xlarge", "c6i.16xlarge")
 SMALL_MB = 40
 
 
@@ -95,7 +95,7 @@ class Tried:
 
     @property
     def later_regret(self) -> float:
-        """How much longer what `auto` chose once it had learnt takes than the best, as a share; medians of runs count."""
+        """How much longer what `auto` then chose takes than the best, as a share; medians of runs count."""
         if self.again is None:
             return 0.0
         seconds: dict[int, list[float]] = {}

@@ -61,7 +61,7 @@ def test_the_local_cloud_takes_the_settings_of_a_table(table: Table, tmp_path: P
 def test_ends_that_do_not_burst_are_such_types() -> None:
     for name in NAMED["ends-that-do-not-burst"].scenario.end_types:
         card = instance_types()[name]["NetworkInfo"]["NetworkCards"][0]
-        assert card["PeakBandwidthInGbps"] >= 25
+        assert card["BaselineBandwidthInGbps"] == card["PeakBandwidthInGbps"] == 25
     (first, second) = (NAMED[name].scenario.end_types[0] for name in ("network-that-dips", "small-transfer-first"))
     assert first == second == "t3.small"
 
