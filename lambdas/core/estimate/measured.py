@@ -42,6 +42,17 @@ def figure(profile: Profile | None, metric: Metric, what: str, facts: TypeFacts 
     return Figure(value=facts.network, burst=Burst(rate=rate, credit=credit), origin="published", note=note)
 
 
+def ends(machines: Profile | None, what: str, facts: TypeFacts | None) -> Figure | None:
+    """V as it was met. Where more had passed before, a network that was slow for a while may have looked like full
+    ends: which of the two it was is not known, and the next transfer looks.
+    """
+    met, passed = figure(machines, "ends", what, facts), machines.known("endsAtLeast") if machines else None
+    if met is None or met.burst or passed is None or passed.value <= met.greatest:
+        return met
+    note = f"{met.note}; {passed.value:.4g} MB/s had passed before"
+    return met.model_copy(update={"high": passed.value, "origin": "assumed", "note": note})
+
+
 def fallen(profile: Profile | None, metric: Metric, what: str, published: Figure) -> Figure | None:
     """The metric's figure where a rate fell that was never the limit itself: what lasts, and `published` until then."""
     lasting = _lasting(profile, metric, what) if profile else None

@@ -112,7 +112,7 @@ def end_figures(
         facts = side.facts.get(kind)
         in_all = published_limits.in_all(facts, kind, most_passed)
         totals.append(
-            measured.figure(machines, "ends", what, facts)
+            measured.ends(machines, what, facts)
             or measured.fallen(machines, "ends", what, in_all)
             or _of_end(measured.figure(profiles[kind], "intraRegion", kind), facts)
             or unmeasured.ends(machines, in_all)

@@ -1,6 +1,7 @@
 """Pairs that full ends may hold back teach a bound, so that the rows of every other number of pairs stay honest."""
 
 from dataclasses import dataclass, field, replace
+from math import inf
 
 import pytest
 
@@ -38,6 +39,8 @@ class Place:
     direct: float
     pair: float
     ends: float
+    dip: float = 1.0
+    """Share of the network that is left while pairs serve; the ends move what they did."""
     profiles: dict[str, Profile] = field(default_factory=dict)
     transfers: int = 0
 
@@ -46,7 +49,11 @@ class Place:
         share = min(self.pair, (self.ends - beside - self.direct) / pairs) if pairs else 0.0
         names = [f"pair-{slot}" for slot in range(1, pairs + 1)]
         rates = {"direct": self.direct, **dict.fromkeys(names, share)}
-        arrivals = Traffic(rates, {"direct": 0.0, **dict.fromkeys(names, T_V)}, size_mb, 2.0).arrivals()
+        left = {path: self.dip * rate for path, rate in rates.items()}
+        falls_at = T_V if self.dip < 1 else inf
+        joins = {"direct": 0.0, **dict.fromkeys(names, T_V)}
+        traffic = Traffic(rates, joins, size_mb, 2.0, falls_at=falls_at, lasting=left)
+        arrivals = traffic.arrivals()
         relays = [
             node(side, slot, state="TERMINATED", joined_at=1000.0 + T_V, ready_at=1007.0, instance_type=RELAY)
             for slot in range(1, pairs + 1)
@@ -101,6 +108,19 @@ def replace_spawn(profile: Profile) -> Profile:
     """How long relays take to start is not what is judged here."""
     return replace(profile, metrics={name: one for name, one in profile.metrics.items() if name != "spawn"},
                    configured={**profile.configured, "spawn": T_V})  # fmt: skip
+
+
+def test_a_network_that_is_slow_while_all_pairs_serve_leaves_what_had_passed_before_possible() -> None:
+    place = Place(direct=6.0, pair=6.0, ends=80.0)
+    place.moves(8, 1000.0)
+    assert place.misjudged(360.0) == {}
+    place.dip = 0.2
+    place.moves(8, 200.0)
+    assert place.profiles[HOSTS].known("ends") is not None, "the dip was taken for full ends"
+    assert place.misjudged(360.0) == {}
+    found = place.estimate(360.0)
+    assert found.undecided or found.chosen_pairs > 4
+    assert "had passed before" in found.figures.source.note
 
 
 def asym() -> Place:
