@@ -28,6 +28,7 @@ from bench.data_plane.cases import (
     memory,
     packed,
     relay_cpu,
+    shared_paths,
     small_files,
     tail,
 )
@@ -54,7 +55,7 @@ DATASETS = {name: partial(datasets.run, name) for name in datasets.DATASETS} | {
     "cold-small": cold_small.run,
     "durability": durability.run,
     "beside-wdt": beside_wdt.run,
-    "long-paths": long_paths.run,
+    "long-paths": lambda bench: [*long_paths.run(bench), *shared_paths.run(bench)],
 }
 FAILURES = (BenchError, NetworkError, OSError, ValueError)
 QUIET_LOAD = 0.5

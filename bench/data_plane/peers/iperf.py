@@ -20,13 +20,15 @@ class Link:
     """Of client and server together."""
 
 
-def measure(bench: Bench, sender: Node, receiver: Node, streams: int, seconds: int, omit: int = 0) -> Link:
+def measure(
+    bench: Bench, sender: Node, receiver: Node, streams: int, seconds: int, omit: int = 0, port: int = PORT
+) -> Link:
     """Run one client against one server; the rate leaves out the first `omit` seconds (slow start)."""
-    iperf3, log = require("iperf3"), bench.work / "iperf3.json"
-    serve = [iperf3, "--server", "--one-off", "--bind", receiver.address, "--port", str(PORT)]
-    with running(serve, bench.work / "iperf3-server.log", receiver) as server:
-        listening(receiver, PORT, server)
-        where = ["--client", receiver.address, "--port", str(PORT), "--parallel", str(streams), "--time", str(seconds)]
+    iperf3, log = require("iperf3"), bench.work / f"iperf3-{port}.json"
+    serve = [iperf3, "--server", "--one-off", "--bind", receiver.address, "--port", str(port)]
+    with running(serve, bench.work / f"iperf3-server-{port}.log", receiver) as server:
+        listening(receiver, port, server)
+        where = ["--client", receiver.address, "--port", str(port), "--parallel", str(streams), "--time", str(seconds)]
         where += ["--omit", str(omit)]
         with running([iperf3, *where, "--json"], log, sender) as client:
             cpu = client.wait(seconds + omit + 30).cpu_seconds + server.wait(30).cpu_seconds

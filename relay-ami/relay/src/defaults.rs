@@ -1,5 +1,6 @@
 //! Numbers, each with its reason.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// Longest wait for a TCP connection. A SYN is repeated after 1 and 3 s; two repeats must fit.
@@ -45,11 +46,15 @@ pub const STACK_BYTES: usize = 1 << 20;
 /// Largest frame of metadata: a message of 64 KiB, or two paths of 4096 bytes, and fixed fields.
 pub const MAX_FRAME_BYTES: usize = 65 << 10;
 
-/// Chunks of a lane that wait for their acknowledgement. The receiver syncs five times a second: at 1 GB/s and 8 MiB a
+/// Chunks of a lane that wait for their acknowledgement. The receiver syncs five times a second or more: at 1 GB/s and 8 MiB a
 /// chunk, 24 are under way; 64 leaves room for round trips of 300 ms.
 pub const LANE_WINDOW: usize = 64;
-/// A receiver syncs at most so often: more would turn large writes into small ones.
-pub const SYNC_INTERVAL: Duration = Duration::from_millis(200);
+/// A receiver syncs again after so many times as long as the last sync took, so a tenth of its time goes into syncs: where they cost
+/// little, files are placed while others are written, and little is left to do at the end …
+pub const SYNC_PAUSES: u32 = 10;
+/// … and no sooner than this, since each batch costs a wake-up, and no later than that, so that a slow sync does
+/// not make acknowledgements late too: more often would turn large writes into small ones.
+pub const SYNC_INTERVAL: RangeInclusive<Duration> = Duration::from_millis(20)..=Duration::from_millis(200);
 /// Verified chunks that wait for their sync; beyond it lanes stop reading. 64 lanes × `LANE_WINDOW` would be 4096.
 pub const COMMIT_QUEUE: usize = 1024;
 /// Memory of those chunks' entries; beyond it lanes stop reading, since a chunk may hold 2 000. Of 120 000 entries without attributes.

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver as Queue, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -17,7 +18,7 @@ use super::placing::{Come, Placing, Tries};
 use super::{Shared, readback};
 use crate::control::{Delivery, Undelivered, unix_now};
 use crate::defaults::{
-    CHECK_QUEUE, CHECKPOINT_QUEUE, COMMIT_QUEUE, ENTRY_MEMORY, READBACK_BATCH, READBACK_THREADS, STACK_BYTES, SYNC_INTERVAL,
+    CHECK_QUEUE, CHECKPOINT_QUEUE, COMMIT_QUEUE, ENTRY_MEMORY, READBACK_BATCH, READBACK_THREADS, STACK_BYTES, SYNC_INTERVAL, SYNC_PAUSES,
 };
 use crate::digest::{Digest, to_hex};
 use crate::documents::command::Verify;
@@ -124,30 +125,35 @@ pub struct OnDisk {
 pub fn run(shared: &Shared, queue: &Queue<Verified>) -> io::Result<()> {
     let limit = if shared.verify == Verify::Readback { READBACK_BATCH } else { COMMIT_QUEUE };
     let (tries, (doubtful, waiting)) = (Tries::default(), sync_channel(CHECK_QUEUE));
-    let waiting = Mutex::new(waiting);
+    // Microseconds that the table took for its last batch.
+    let (waiting, table) = (Mutex::new(waiting), AtomicU64::new(0));
     std::thread::scope(|scope| {
         // The others end when this closure has let go of its halves.
         let doubtful = doubtful;
         let (on_disk, synced) = sync_channel(CHECKPOINT_QUEUE);
         let start = |name: &str| std::thread::Builder::new().name(name.to_owned()).stack_size(STACK_BYTES);
+        let table = &table;
         start("checkpoint").spawn_scoped(scope, move || {
             for batch in synced {
+                let began = Instant::now();
                 acknowledge(shared, batch);
+                table.store(u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
             }
         })?;
         for _ in 0..READBACK_THREADS {
             let (on_disk, tries, waiting) = (on_disk.clone(), &tries, &waiting);
             start("check").spawn_scoped(scope, move || checking::run(shared, tries, waiting, &on_disk))?;
         }
-        let (mut last_sync, mut placing) = (None::<Instant>, Placing::new(shared.placing_threads, &tries, &shared.disk));
+        let (mut next_sync, mut placing) = (None::<Instant>, Placing::new(shared.placing_threads, &tries, &shared.disk));
         while let Ok(first) = queue.recv() {
-            if let Some(last) = last_sync {
-                shared.sending.wait_for_none(last + SYNC_INTERVAL);
+            if let Some(next) = next_sync {
+                shared.sending.wait_for_none(next);
             }
             let mut batch = vec![first];
             batch.extend(queue.try_iter().take(limit - 1));
-            last_sync = Some(Instant::now());
-            let (batch, in_doubt) = sync(shared, &mut placing, batch);
+            let began = Instant::now();
+            let (batch, in_doubt, took) = sync(shared, &mut placing, batch);
+            next_sync = Some(began + pause_after(took, Duration::from_micros(table.load(Ordering::Relaxed))));
             let _ = on_disk.send(batch);
             in_doubt.into_iter().for_each(|chunk| drop(doubtful.send(chunk)));
         }
@@ -155,14 +161,22 @@ pub fn run(shared: &Shared, queue: &Queue<Verified>) -> io::Result<()> {
     })
 }
 
-fn sync(shared: &Shared, placing: &mut Placing<'_>, batch: Vec<Verified>) -> (OnDisk, Vec<Waiting>) {
+/// From the beginning of a sync that took so long to the next one's, where the table takes so long for a batch: it takes one at a time,
+/// and each chunk of one at once.
+fn pause_after(sync: Duration, table: Duration) -> Duration {
+    (sync * SYNC_PAUSES).max(table).clamp(*SYNC_INTERVAL.start(), *SYNC_INTERVAL.end())
+}
+
+/// Syncs and places; returns how long the sync itself took too.
+fn sync(shared: &Shared, placing: &mut Placing<'_>, batch: Vec<Verified>) -> (OnDisk, Vec<Waiting>, Duration) {
     let (mut chunks, mut memory) = (batch.len() as u64, batch.iter().map(|chunk| chunk.memory).sum::<usize>());
     let call = shared.disk.enter();
     let began = Instant::now();
     let synced = shared.destination.sync();
     call.goes_on();
     drop(call);
-    shared.verified.synced(batch.iter().map(|chunk| chunk.bytes).sum(), began.elapsed());
+    let took = began.elapsed();
+    shared.verified.synced(batch.iter().map(|chunk| chunk.bytes).sum(), took);
     if synced.is_err() {
         shared.verified.sync_failed();
     }
@@ -210,7 +224,7 @@ fn sync(shared: &Shared, placing: &mut Placing<'_>, batch: Vec<Verified>) -> (On
             shared.refuse(&chunk.replies, chunk.chunk, chunk.attempt, refusal.clone());
         }
     }
-    (OnDisk { deliveries, placed: all_placed, chunks, memory }, in_doubt)
+    (OnDisk { deliveries, placed: all_placed, chunks, memory }, in_doubt, took)
 }
 
 /// What has landed goes again. Each file that is removed is a call.
@@ -278,6 +292,13 @@ mod tests {
         assert!(matches!(full, Refusal::Full(message) if message.starts_with("sync: ")));
         let other = Refusal::of(&io::Error::other("odd"), "");
         assert!(matches!(other, Refusal::Failed { reason: FailureReason::DestinationError, .. }));
+    }
+
+    #[test]
+    fn the_next_sync_comes_after_ten_times_the_last_one_within_bounds() {
+        let milliseconds = |(sync, table)| pause_after(Duration::from_micros(sync), Duration::from_micros(table)).as_millis();
+        assert_eq!([(0, 0), (100, 0), (2_500, 0), (7_000, 0), (5_000_000, 0)].map(milliseconds), [20, 20, 25, 70, 200]);
+        assert_eq!([(100, 15_000), (7_000, 60_000), (100, 150_000)].map(milliseconds), [20, 70, 150], "or once the table is done");
     }
 
     #[test]
