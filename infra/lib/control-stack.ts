@@ -45,7 +45,7 @@ export class ControlStack extends Stack {
     const { bucket } = new ControlBucket(this, 'Control', settings);
     const functions = new StageFunctions(this, 'Functions', settings, daemons);
     const { stateMachine } = new TransferWorkflow(this, 'Workflow', settings, functions.stages);
-    const { bus } = new TransferEvents(this, 'Events', settings, functions.reactions);
+    const { bus, machineEnds } = new TransferEvents(this, 'Events', settings, functions.reactions);
     new TransferStarts(this, 'Starts', settings, functions.reactions);
     const approvals = new SubscribedTopic(this, 'Approvals', {
       topicName: approvalTopicName(settings),
@@ -57,6 +57,7 @@ export class ControlStack extends Stack {
       stateMachine,
       // What runs late here costs a running transfer; all of them would be more than an alarm may look at.
       reactions: LATE_COSTS.map((reaction) => functions.reactions[reaction].function),
+      machineEnds,
       // Throttled calls of the others delay nothing but a start.
       tables: [tables.transfers, tables.chunks, tables.nodes, tables['control-tokens']],
     });

@@ -29,7 +29,7 @@ export const STAGES = [
   'write_report',
 ] as const;
 
-/** Handlers that a rule or a schedule invokes. */
+/** Handlers that a rule, a schedule or a queue of events invokes. */
 export const REACTIONS = [
   'retry_chunk',
   'replace_relay',
@@ -39,6 +39,7 @@ export const REACTIONS = [
   'watch_transfers',
   'reconcile',
   'restart_end',
+  'tell_machine_ends',
   'lose_end',
   'sweep_execution',
   'start_from_object',
@@ -155,6 +156,11 @@ export function notificationTopicName(settings: Settings): string {
 /** Topic of alarms, for those who run the deployment. */
 export function alarmTopicName(settings: Settings): string {
   return `${settings.name}-alarms`;
+}
+
+/** Queue of what EC2 says about machines that end, anybody's of the account. */
+export function machineEndsQueueName(settings: Settings): string {
+  return `${settings.name}-machine-ends`;
 }
 
 export function stateMachineName(settings: Settings): string {

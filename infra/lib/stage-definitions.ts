@@ -21,6 +21,8 @@ export interface StageDefinition {
   readonly memorySize?: number;
   /** What it is told comes again in a minute: then what is late is dropped, and what failed is not tried again. */
   readonly perishable?: boolean;
+  /** It reads a queue, which keeps what failed: nobody invokes it asynchronously. */
+  readonly queued?: boolean;
   /** Transfers wait for it, or end without it: it gets the setting `reservedConcurrency`. */
   readonly vital?: boolean;
 }
@@ -277,14 +279,13 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
       access: [on('transfers', 'GetItem'), on('chunks', 'GetItem', 'UpdateItem')],
     },
     replace_relay: {
-      description: 'Relay Lost, Relay Slow, instance events: brings a successor where it pays, and takes the relay out; Rate Fell, Plan Due: decides about relays again',
+      description: 'Relay Lost, Relay Slow, Relay Warned: brings a successor where it pays, and takes the relay out; Rate Fell, Plan Due: decides about relays again',
       timeout: LONG,
       access: [
         on('transfers', 'GetItem', 'Query', 'PutItem', 'UpdateItem'),
-        on('nodes', 'GetItem', 'Query', 'PutItem', 'UpdateItem'),
+        on('nodes', 'Query', 'PutItem', 'UpdateItem'),
         on('profiles', 'GetItem', 'BatchGetItem'),
         ...askMarkets(settings),
-        data.indexes(settings, 'nodes'),
         relays.describe('RouteTables', 'SecurityGroupRules', 'Subnets'),
         data.putEvents(settings),
         ...relays.launchRelays(settings),
@@ -353,11 +354,23 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
         data.describeExecutions(settings),
       ],
     },
+    tell_machine_ends: {
+      description: 'EC2’s events about machines that end, in batches: tells the transfers that they concern',
+      // It asks tables alone: a batch takes half a second, and what failed is shown again after six times this.
+      timeout: Duration.seconds(20),
+      queued: true,
+      access: [
+        data.readMachineEnds(settings),
+        on('nodes', 'GetItem'),
+        data.indexes(settings, 'nodes'),
+        data.indexes(settings, 'transfers'),
+        data.putEvents(settings),
+      ],
+    },
     lose_end: {
-      description: 'A machine stops: fails at once the transfer of which it was an end',
+      description: 'End Lost: fails at once the transfer whose end’s machine carries no more',
       access: [
         readAndNote,
-        data.indexes(settings, 'transfers'),
         on('control-tokens', 'GetItem'),
         relays.describe('Instances'),
         data.sendTask('Success', 'Failure'),

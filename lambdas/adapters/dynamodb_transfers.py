@@ -45,7 +45,13 @@ class DynamoTransferStore:
 
     def active_ids(self) -> list[str]:
         """See TransferStore."""
-        return [item["transferId"] for item in self._table.query_first("active = :yes", ACTIVE_INDEXES, yes="yes")]
+        return [item["transferId"] for item in self._active()]
+
+    def ids_with_end(self, instance_id: str) -> list[str]:
+        """See TransferStore."""
+        ends = ("source", "destination")
+        found = (item for item in self._active() if any(item[end]["instanceId"] == instance_id for end in ends))
+        return [item["transferId"] for item in found]
 
     def active(self) -> list[TransferRecord]:
         """See TransferStore; each is read again, since the index is eventually consistent."""
@@ -59,6 +65,10 @@ class DynamoTransferStore:
         key = {"transferId": transfer.transfer_id, **_RECORD}
         item = self._table.update(key, expression, condition, terms.names, **terms.values)
         return TransferRecord.parse(item) if item else None
+
+    def _active(self) -> list[dict[str, Any]]:
+        """Return what the index holds of each."""
+        return self._table.query_first("active = :yes", ACTIVE_INDEXES, yes="yes")
 
     def _item(self, transfer_id: str) -> dict[str, Any] | None:
         return self._table.get(transferId=transfer_id, **_RECORD)

@@ -47,6 +47,9 @@ class TransferStore(Protocol):
     def active_ids(self) -> list[str]:
         """Ids of transfers that are not reported yet, by an index: one may be missing, or be over, for a moment."""
 
+    def ids_with_end(self, instance_id: str) -> list[str]:
+        """Those of `active_ids` whose source or destination is this machine, by one query of the index."""
+
     def active(self) -> list[TransferRecord]:
         """Transfers that are not reported yet; one may be missing for a moment."""
 

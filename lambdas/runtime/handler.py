@@ -3,7 +3,8 @@
 Powertools' Logger, Tracer, Metrics and parser are put together here once; a handler's file is only its decision.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeVar, cast
 
@@ -154,22 +155,11 @@ def _observed(
         if event == WARM:
             return None
         idempotency.register(context)
-        try:
+        with failures_named():
             parsed = read(event, model)
             _name(parsed)
             about, runs = _transfer_id(parsed), dict[str, str]()
             result = run(parsed, _noting_runs(world(hurried=hurried), about, runs))
-        except Exception as error:
-            named = Throttled(str(error)) if is_throttle(error) else error
-            metrics.add_metric(name="Failed", unit=MetricUnit.Count, value=1)
-            if isinstance(named, Throttled):
-                counts.put({"Throttles": 1})
-            elif not isinstance(named, CptError):
-                counts.put({"Defects": 1})
-            logger.warning("failed", extra={"error": type(named).__name__, "decision": _decision(named)})
-            if named is error:
-                raise
-            raise named from error  # the state machine retries by this name
         metrics.add_metric(name="Completed", unit=MetricUnit.Count, value=1)
         if isinstance(parsed, BusEvent):
             # Nobody else sees what a rule's target returns.
@@ -184,8 +174,26 @@ def _observed(
     return wrapped
 
 
+@contextmanager
+def failures_named() -> Iterator[None]:
+    """Log and count what fails; what AWS throttles gets the name by which it is tried again."""
+    try:
+        yield
+    except Exception as error:
+        named = Throttled(str(error)) if is_throttle(error) else error
+        metrics.add_metric(name="Failed", unit=MetricUnit.Count, value=1)
+        if isinstance(named, Throttled):
+            counts.put({"Throttles": 1})
+        elif not isinstance(named, CptError):
+            counts.put({"Defects": 1})
+        logger.warning("failed", extra={"error": type(named).__name__, "decision": _decision(named)})
+        if named is error:
+            raise
+        raise named from error  # the state machine retries by this name
+
+
 def _name(parsed: BaseModel) -> None:
-    """Return whom a log line or a trace is about; ids are fit for these, and never for a metric's dimension."""
+    """Say whom a log line or a trace is about; ids are fit for these, and never for a metric's dimension."""
     if transfer_id := _transfer_id(parsed):
         logger.append_keys(transfer_id=transfer_id)
         tracer.put_annotation("transfer_id", transfer_id)

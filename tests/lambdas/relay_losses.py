@@ -8,6 +8,7 @@ from lambdas.runtime.handler import BusEvent
 from tests.lambdas.builders import SHARED, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import spawned
+from tests.lambdas.machine_ends import of_ec2
 from tests.lambdas.told import CONTROL
 
 
@@ -48,5 +49,4 @@ def relay(cloud: Cloud, node_id: str) -> Node:
 
 
 def instance_event(cloud: Cloud, kind: str, **detail: str) -> BusEvent:
-    instance = next(node.instance_id for node in cloud.nodes.of("first") if node.node_id == "source-1-0")
-    return BusEvent.from_document({"detail-type": kind, "detail": {"instance-id": instance, **detail}})
+    return of_ec2(kind, relay(cloud, "source-1-0").instance_id, **detail)

@@ -25,6 +25,13 @@ TABLES: dict[str, tuple[str, str, dict[str, tuple[str, str | None]]]] = {
     "nodes": ("transferId", "nodeId", dict.fromkeys(("of-instance", "by-instance"), ("instanceId", None))),
     "tokens": ("transferId", "task", {}),
 }
+KEYS: dict[str, Any] = {"ProjectionType": "KEYS_ONLY"}
+# What indexes hold beside the keys; those of the release before hold all.
+HOLDS: dict[str, dict[str, Any]] = {
+    "running": {"ProjectionType": "INCLUDE", "NonKeyAttributes": ["source", "destination"]},
+    "active": {"ProjectionType": "ALL"},
+    "by-instance": {"ProjectionType": "ALL"},
+}
 
 
 def make(client: Any) -> dict[str, Table]:
@@ -36,7 +43,7 @@ def make(client: Any) -> dict[str, Table]:
         options: dict[str, Any] = {}
         if indexes:
             options["GlobalSecondaryIndexes"] = [
-                {"IndexName": index, "KeySchema": _schema(*index_keys), "Projection": {"ProjectionType": "KEYS_ONLY"}}
+                {"IndexName": index, "KeySchema": _schema(*index_keys), "Projection": HOLDS.get(index, KEYS)}
                 for index, index_keys in indexes.items()
             ]
         client.create_table(

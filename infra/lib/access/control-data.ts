@@ -6,6 +6,7 @@ import {
   arn,
   controlBucketName,
   ENDS_PREFIX,
+  machineEndsQueueName,
   PRICES_KEY,
   REQUESTS_PREFIX,
   stateMachineArn,
@@ -102,6 +103,14 @@ export function putEvents(settings: Settings): Access {
   return {
     actions: ['events:PutEvents'],
     resources: [arn('events', settings.homeRegion, `event-bus/${settings.name}`)],
+  };
+}
+
+/** What Lambda does under a function's role that reads the queue. */
+export function readMachineEnds(settings: Settings): Access {
+  return {
+    actions: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'],
+    resources: [arn('sqs', settings.homeRegion, machineEndsQueueName(settings))],
   };
 }
 

@@ -6,6 +6,7 @@ import * as actions from 'aws-cdk-lib/aws-cloudwatch-actions';
 import * as dynamodb from 'aws-cdk-lib/aws-dynamodb';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as sns from 'aws-cdk-lib/aws-sns';
+import * as sqs from 'aws-cdk-lib/aws-sqs';
 import * as sfn from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import { Settings } from '../config';
@@ -30,6 +31,7 @@ export interface Watched {
   readonly stateMachine: sfn.StateMachine;
   readonly reactions: readonly lambda.Function[];
   readonly tables: readonly dynamodb.Table[];
+  readonly machineEnds: sqs.Queue;
 }
 
 /** An alarm looks at ten metrics at most. */
@@ -122,7 +124,7 @@ export class Alarms extends Construct {
   }
 
   /** What AWS's own services say: our functions see nothing of a call that was never made. */
-  private services({ reactions, tables }: Watched): void {
+  private services({ reactions, tables, machineEnds }: Watched): void {
     this.alarm('functions-throttled', {
       metric: over('SUM', reactions, (one) => one.metricThrottles()),
       says: 'Lambda refuses to run functions that react to events, for want of concurrency',
@@ -132,6 +134,12 @@ export class Alarms extends Construct {
       // Milliseconds; what comes each minute is dropped by then.
       threshold: 60_000,
       says: 'Events wait for a minute and more until their functions run',
+    });
+    this.alarm('machine-ends-late', {
+      metric: machineEnds.metricApproximateAgeOfOldestMessage({ statistic: 'Maximum' }),
+      // Seconds. One that failed is shown again after two minutes.
+      threshold: 300,
+      says: 'What EC2 said of machines that end has lain in its queue for five minutes',
     });
     const throttles = (table: dynamodb.Table): cloudwatch.IMetric[] =>
       ['ReadThrottleEvents', 'WriteThrottleEvents'].map((name) => table.metric(name, { statistic: 'Sum' }));

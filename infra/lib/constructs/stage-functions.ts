@@ -13,7 +13,7 @@ import { PythonFunction } from './python-function';
 
 export interface Reactor {
   readonly function: lambda.Function;
-  /** Takes what the rule could not deliver and what the function failed on. */
+  /** Takes what the rule could not deliver, and what the function failed on for the last time. */
   readonly deadLetterQueue: sqs.Queue;
   /** What it is told comes again in a minute. */
   readonly perishable: boolean;
@@ -49,8 +49,8 @@ export class StageFunctions extends Construct {
         `${pascalCase(reaction)}DeadLetters`,
         `${functionName(settings, reaction)}-dead-letters`,
       );
-      const { perishable = false } = definitions[reaction];
-      return { function: make(reaction, queue), deadLetterQueue: queue, perishable };
+      const { perishable = false, queued = false } = definitions[reaction];
+      return { function: make(reaction, queued ? undefined : queue), deadLetterQueue: queue, perishable };
     });
     this.all = [
       ...Object.values(this.stages),

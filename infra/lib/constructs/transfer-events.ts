@@ -2,9 +2,11 @@
 
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
 import * as events from 'aws-cdk-lib/aws-events';
+import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { Settings } from '../config';
-import { controlBucketName, Reaction, REQUESTS_PREFIX, stateMachineArn } from '../names';
+import { controlBucketName, machineEndsQueueName, Reaction, REQUESTS_PREFIX, stateMachineArn } from '../names';
+import { EventQueue } from './event-queue';
 import { objectWritten, reactTo } from './reaction';
 import { Reactor } from './stage-functions';
 
@@ -17,20 +19,20 @@ export const CONTROL = 'cpt.control';
 /** States in which a machine carries nothing any more. */
 const ENDED_STATES = ['stopping', 'stopped', 'shutting-down', 'terminated'];
 
-const STATE_CHANGE = 'EC2 Instance State-change Notification';
-
 /**
  * Events of EC2 that tell of a machine's end; no advice, such as to rebalance. They carry neither tags nor a name, so a pattern
  * cannot leave out machines that are not ours.
  */
 export const MACHINE_ENDS = {
-  detailType: [STATE_CHANGE, 'EC2 Spot Instance Interruption Warning'],
+  detailType: ['EC2 Instance State-change Notification', 'EC2 Spot Instance Interruption Warning'],
   // The warning has no state.
   detail: { state: [{ exists: false }, ...ENDED_STATES] },
 };
 
 export class TransferEvents extends Construct {
   public readonly bus: events.EventBus;
+  /** EC2's events about machines that end. */
+  public readonly machineEnds: sqs.Queue;
 
   public constructor(
     scope: Construct,
@@ -43,17 +45,13 @@ export class TransferEvents extends Construct {
     this.bus.applyRemovalPolicy(RemovalPolicy.DESTROY);
     this.onBus('retry_chunk', 'retry-chunk', { source: [AGENT], detailType: ['Chunk Failed'] });
     this.onBus('replace_relay', 'replace-relay', {
-      source: [AGENT, CONTROL, 'aws.ec2'],
-      ...MACHINE_ENDS,
-      detailType: ['Relay Lost', 'Relay Slow', 'Rate Fell', 'Plan Due', ...MACHINE_ENDS.detailType],
+      source: [AGENT, CONTROL],
+      detailType: ['Relay Lost', 'Relay Slow', 'Relay Warned', 'Rate Fell', 'Plan Due'],
     });
     this.onBus('reconcile', 'reconcile', { source: [CONTROL], detailType: ['Look Due'] });
     this.onBus('restart_end', 'restart-end', { source: [CONTROL], detailType: ['End Silent'] });
-    this.onBus('lose_end', 'lose-end', {
-      source: ['aws.ec2'],
-      detailType: [STATE_CHANGE],
-      detail: { state: ENDED_STATES },
-    });
+    this.onBus('lose_end', 'lose-end', { source: [CONTROL], detailType: ['End Lost'] });
+    this.machineEnds = this.queueMachineEnds();
     this.onBus('finish_transfer', 'finish-transfer', {
       source: [AGENT],
       detailType: ['Transfer Delivered', 'Transfer Failed'],
@@ -75,6 +73,18 @@ export class TransferEvents extends Construct {
     this.everyMinute('watch_ends', 'watch-ends');
     this.everyMinute('watch_transfers', 'watch-transfers');
     this.everyMinute('watch_relays', 'watch-relays');
+  }
+
+  /** All of the account's machines have a way here: when a hundred end at once, they are ten invocations, two at a time. */
+  private queueMachineEnds(): sqs.Queue {
+    const machineEnds = new EventQueue(this, 'MachineEnds', {
+      queueName: machineEndsQueueName(this.settings),
+      reactor: this.reactions.tell_machine_ends,
+    });
+    const ruleName = `${this.settings.name}-machine-ends`;
+    const eventPattern = { source: ['aws.ec2'], ...MACHINE_ENDS };
+    machineEnds.take(new events.Rule(this, 'machine-ends', { ruleName, eventBus: this.bus, eventPattern }));
+    return machineEnds.queue;
   }
 
   private everyMinute(reaction: Reaction, suffix: string): void {

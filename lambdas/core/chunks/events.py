@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError
 
 from lambdas.core.chunks.chunk import FailureReason
 from lambdas.core.chunks.progress import Side
-from lambdas.core.documents import Count, Document, TransferId
+from lambdas.core.documents import Count, Document, InstanceId, TransferId
 
 Epoch = Annotated[int, Field(ge=1)]
 Told = TypeVar("Told", bound=Document)
@@ -56,6 +56,25 @@ class RelaySlow(Document):
     rate: float = Field(alias="rateMBps", ge=0)
     expected: float = Field(alias="expectedMBps", ge=0)
     message: str
+
+
+class RelayWarned(Document):
+    """The machine of a relay will be interrupted in two minutes."""
+
+    schema_version: Literal[1]
+    type: Literal["Relay Warned"]
+    transfer_id: TransferId
+    node_id: str
+    message: str
+
+
+class EndLost(Document):
+    """EC2 has said that the machine of an end stops or is terminated."""
+
+    schema_version: Literal[1]
+    type: Literal["End Lost"]
+    transfer_id: TransferId
+    instance_id: InstanceId
 
 
 class RateFell(Document):

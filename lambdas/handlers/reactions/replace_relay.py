@@ -1,4 +1,4 @@
-"""Relay Lost, Relay Slow, instance stopped or terminated, spot warning: a successor, and the relay goes.
+"""Relay Lost, Relay Slow, Relay Warned: a successor, and the relay goes.
 
 Rate Fell: the decision about relays is taken again. Plan Due: routes are planned again.
 """
@@ -6,14 +6,12 @@ Rate Fell: the decision about relays is taken again. Plan Due: routes are planne
 from typing import Any
 
 from lambdas.adapters.world import World
-from lambdas.core.chunks.events import PlanDue, RateFell, RelayLost, RelaySlow
+from lambdas.core.chunks.events import PlanDue, RateFell, RelayLost, RelaySlow, RelayWarned
 from lambdas.core.fleet.relay_node import Node
 from lambdas.operations.fleet.growth import decide_anew
 from lambdas.operations.fleet.replacement import Failing, replace
 from lambdas.operations.fleet.replanning import replan
 from lambdas.runtime.handler import CONTROL, BusEvent, event_rule
-
-SPOT_WARNING = "EC2 Spot Instance Interruption Warning"
 
 
 def replace_relay(event: BusEvent, world: World) -> dict[str, Any]:
@@ -39,13 +37,10 @@ def _failing(event: BusEvent, world: World) -> tuple[list[Node], Failing | None]
             return [], None  # ends do not judge rates
         slow = RelaySlow.from_document(event.detail)
         return _named(world, slow.transfer_id, slow.node_id), Failing("slow", slow.message, slow.rate, slow.expected)
-    nodes = world.nodes.by_instance(event.instance_id)
-    if event.tells_of_an_end:
-        return nodes, Failing("lost", f"its instance is {event.detail['state']}")
-    if event.detail_type == SPOT_WARNING:
-        return nodes, Failing("warned", "spot interruption in two minutes")
-    # A machine in another state still carries data, or will.
-    return nodes, None
+    if event.detail_type == "Relay Warned" and event.source == CONTROL:
+        warned = RelayWarned.from_document(event.detail)
+        return _named(world, warned.transfer_id, warned.node_id), Failing("warned", warned.message)
+    return [], None
 
 
 def _is_told(world: World, lost: RelayLost) -> bool:

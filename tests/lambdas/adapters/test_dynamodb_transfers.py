@@ -48,6 +48,14 @@ def test_transfer_is_created_once_and_again_only_by_its_own_execution(transfers:
     assert not transfers.create(builders.transfer(arn="arn:another"))
 
 
+def test_active_transfers_are_found_by_the_machines_of_their_ends(transfers: TransferStore) -> None:
+    for transfer_id in ("first", "ended"):
+        transfers.create(builders.transfer(transfer_id))
+    transfers.change(builders.transfer("ended"), transfer_life.close("FAILED"))
+    assert transfers.ids_with_end(builders.SOURCE_ID) == transfers.ids_with_end(builders.DESTINATION_ID) == ["first"]
+    assert transfers.ids_with_end("i-0999999999999999f") == []
+
+
 def test_name_of_a_transfer_that_failed_before_its_plan_is_free_again(transfers: TransferStore) -> None:
     transfers.create(builders.transfer())
     transfers.change(builders.transfer(), transfer_life.note_stage("Survey Ends", {"enteredAt": 1.0}))

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from lambdas.core.chunks.chunk import Chunk
 from lambdas.core.chunks.events import (
     ChunkFailed,
+    EndLost,
     EndSilent,
     ExecutionOver,
     LookDue,
@@ -18,6 +19,7 @@ from lambdas.core.chunks.events import (
     RateFell,
     RelayLost,
     RelaySlow,
+    RelayWarned,
     TransferDelivered,
     TransferFailed,
 )
@@ -54,6 +56,7 @@ MODELS: dict[str, list[type[Document]]] = {
     "announcement": [Announcement],
     "event": [
         ChunkFailed,
+        EndLost,
         EndSilent,
         ExecutionOver,
         LookDue,
@@ -61,6 +64,7 @@ MODELS: dict[str, list[type[Document]]] = {
         RateFell,
         RelayLost,
         RelaySlow,
+        RelayWarned,
         TransferDelivered,
         TransferFailed,
     ],

@@ -9,12 +9,12 @@ import pytest
 
 from lambdas.core.ends.epochs import first_epoch
 from lambdas.handlers.reactions.finish_transfer import finish_transfer
-from lambdas.handlers.reactions.lose_end import lose_end
 from lambdas.handlers.reactions.reconcile import reconcile
-from lambdas.handlers.reactions.replace_relay import SPOT_WARNING, replace_relay
+from lambdas.handlers.reactions.replace_relay import replace_relay
 from lambdas.handlers.reactions.restart_end import restart_end
 from lambdas.handlers.reactions.retry_chunk import retry_chunk
 from lambdas.handlers.reactions.sweep_execution import sweep_execution
+from lambdas.handlers.reactions.tell_machine_ends import SPOT_WARNING
 from lambdas.handlers.reactions.watch_ends import watch_ends
 from lambdas.handlers.reactions.watch_relays import watch_relays
 from lambdas.handlers.reactions.watch_transfers import watch_transfers
@@ -23,6 +23,7 @@ from lambdas.runtime.handler import STATE_CHANGE, BusEvent
 from tests.lambdas.builders import ARN, SHARED, SOURCE_ID, chunk, plan, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned, states
+from tests.lambdas.machine_ends import hear, of_ec2, stopping
 from tests.lambdas.told import CONTROL
 from tests.lambdas.told import told as noted
 
@@ -35,14 +36,9 @@ def event(kind: str, **detail: Any) -> BusEvent:
     return BusEvent.from_document({"detail-type": kind, "source": CONTROL, "detail": body})
 
 
-def stopping(instance_id: str) -> BusEvent:
-    detail = {"instance-id": instance_id, "state": "stopping"}
-    return BusEvent.from_document({"detail-type": STATE_CHANGE, "source": "aws.ec2", "detail": detail})
-
-
-def of_ec2(kind: str, cloud: Cloud, **detail: str) -> BusEvent:
+def of_relay(kind: str, cloud: Cloud, **detail: str) -> BusEvent:
     instance = next(node.instance_id for node in cloud.nodes.of("first") if node.node_id == "source-1-0")
-    return BusEvent.from_document({"detail-type": kind, "detail": {"instance-id": instance, **detail}})
+    return of_ec2(kind, instance, **detail)
 
 
 def running() -> Cloud:
@@ -68,15 +64,15 @@ EVENTS: dict[str, tuple[Run, Callable[[Cloud], BusEvent]]] = {
     "Chunk Failed": (retry_chunk, lambda cloud: noted(cloud, event("Chunk Failed", **CHUNK))),
     "Relay Lost": (replace_relay, lambda cloud: noted(cloud, event("Relay Lost", **LOST))),
     "Relay Slow": (replace_relay, lambda _: event("Relay Slow", **SLOW)),
-    "instance terminated": (replace_relay, lambda cloud: of_ec2(STATE_CHANGE, cloud, **TERMINATED)),
-    "spot warning": (replace_relay, lambda cloud: of_ec2(SPOT_WARNING, cloud)),
+    "instance terminated": (hear, lambda cloud: of_relay(STATE_CHANGE, cloud, **TERMINATED)),
+    "spot warning": (hear, lambda cloud: of_relay(SPOT_WARNING, cloud)),
     "Transfer Delivered": (finish_transfer, lambda cloud: noted(cloud, event("Transfer Delivered", **DELIVERED))),
     "Transfer Failed": (finish_transfer, lambda cloud: noted(cloud, event("Transfer Failed", **FAILED))),
     "execution stopped": (sweep_execution, lambda _: event("Step Functions Execution Status Change", **STOPPED)),
     "Look Due": (reconcile, lambda _: event("Look Due")),
     "End Silent": (restart_end, lambda _: event("End Silent", side="sender", start=1)),
     "Execution Over": (sweep_execution, lambda _: event("Execution Over", executionArn=ARN)),
-    "an end's machine stops": (lose_end, lambda _: stopping(SOURCE_ID)),
+    "an end's machine stops": (hear, lambda _: stopping(SOURCE_ID)),
     "watch_ends' schedule": (watch_ends, lambda _: BusEvent()),
     "watch_transfers' schedule": (watch_transfers, lambda _: BusEvent()),
     "watch_relays' schedule": (watch_relays, lambda _: BusEvent()),

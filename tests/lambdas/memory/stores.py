@@ -52,6 +52,12 @@ class MemoryTransferStore:
         """See TransferStore."""
         return [transfer_id for transfer_id, item in self._items.items() if "active" in item]
 
+    def ids_with_end(self, instance_id: str) -> list[str]:
+        """See TransferStore."""
+        ends = ("source", "destination")
+        active = {transfer_id: self._items[transfer_id] for transfer_id in self.active_ids()}
+        return [id_ for id_, item in active.items() if any(item[end]["instanceId"] == instance_id for end in ends)]
+
     def active(self) -> list[TransferRecord]:
         """See TransferStore."""
         records = [TransferRecord.parse(deepcopy(item)) for item in self._items.values()]

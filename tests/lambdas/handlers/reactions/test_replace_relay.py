@@ -14,6 +14,7 @@ from lambdas.runtime.handler import STATE_CHANGE, BusEvent
 from tests.lambdas.builders import IRELAND, SHARED, WEST, delivered, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned, states
+from tests.lambdas.machine_ends import hear
 from tests.lambdas.relay_losses import instance_event, joined, relay, relay_lost, relay_slow
 from tests.lambdas.told import AGENT, told
 
@@ -56,19 +57,16 @@ def test_event_that_comes_twice_replaces_once() -> None:
 @pytest.mark.parametrize("state", ["stopping", "shutting-down", "terminated"])
 def test_instance_that_ends_is_a_lost_relay(state: str) -> None:
     cloud = joined()
-    assert replace_relay(instance_event(cloud, STATE_CHANGE, state=state), cloud.world) == {"source-1-0": "replaced"}
+    assert hear(instance_event(cloud, STATE_CHANGE, state=state), cloud.world) == {"source-1-0": "replaced"}
 
 
-def test_machine_in_a_state_that_means_no_loss_needs_nothing() -> None:
+@pytest.mark.parametrize("source", [AGENT, "aws.ec2"])
+def test_no_end_can_say_that_ec2_warned_a_relay(source: str) -> None:
     cloud = joined()
-    assert replace_relay(instance_event(cloud, STATE_CHANGE, state="running"), cloud.world) == {}
-
-
-def test_foreign_instance_is_nobodys_relay() -> None:
-    event = BusEvent.from_document(
-        {"detail-type": STATE_CHANGE, "detail": {"instance-id": "i-00000000", "state": "terminated"}}
-    )
-    assert replace_relay(event, Cloud().world) == {}
+    detail = {"schemaVersion": 1, "type": "Relay Warned", "transferId": "first", "nodeId": "source-1-0", "message": ""}
+    forged = BusEvent.from_document({"detail-type": "Relay Warned", "source": source, "detail": detail})
+    assert replace_relay(forged, cloud.world) == {}
+    assert states(cloud) == {"destination-1-0": "JOINED", "source-1-0": "JOINED"}
 
 
 def test_last_moments_are_not_worth_a_successor_and_the_partner_goes_too() -> None:
@@ -114,9 +112,7 @@ def test_delivered_transfer_replaces_nobody() -> None:
 def test_relay_that_the_teardown_terminates_is_not_lost() -> None:
     cloud = joined()
     cloud.transfers.change(transfer(), transfer_life.FENCE)
-    assert replace_relay(instance_event(cloud, STATE_CHANGE, state="shutting-down"), cloud.world) == {
-        "source-1-0": "over"
-    }
+    assert hear(instance_event(cloud, STATE_CHANGE, state="shutting-down"), cloud.world) == {"source-1-0": "over"}
     assert states(cloud)["source-1-0"] == "JOINED"
 
 

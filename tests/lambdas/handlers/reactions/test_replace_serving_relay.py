@@ -2,12 +2,14 @@
 
 from typing import Any
 
-from lambdas.handlers.reactions.replace_relay import SPOT_WARNING, replace_relay
+from lambdas.handlers.reactions.replace_relay import replace_relay
+from lambdas.handlers.reactions.tell_machine_ends import SPOT_WARNING
 from lambdas.operations.fleet.replacement import DRAIN_SECONDS
 from lambdas.runtime.handler import STATE_CHANGE
 from tests.lambdas.builders import SHARED, WEST
 from tests.lambdas.fleet import path_ids, states
 from tests.lambdas.machines import failed
+from tests.lambdas.machine_ends import hear
 from tests.lambdas.relay_losses import instance_event, joined, relay, relay_lost, relay_slow
 
 
@@ -21,7 +23,7 @@ def test_warned_relay_drains_while_its_successor_boots() -> None:
 
     cloud.compute[WEST].on_launch = note
     began = cloud.clock.time
-    assert replace_relay(instance_event(cloud, SPOT_WARNING), cloud.world) == {"source-1-0": "replaced"}
+    assert hear(instance_event(cloud, SPOT_WARNING), cloud.world) == {"source-1-0": "replaced"}
     assert seen == [(["direct"], "DRAINING", True)]
     assert states(cloud) == {"destination-1-0": "JOINED", "source-1-0": "LOST", "source-1-1": "JOINED"}
     assert path_ids(cloud) == ["direct", "pair-1"]
@@ -32,7 +34,7 @@ def test_warned_relay_drains_while_its_successor_boots() -> None:
 def test_warned_relay_drains_where_a_successor_would_not_pay_too() -> None:
     cloud = joined(sent=999_000_000)
     began = cloud.clock.time
-    assert replace_relay(instance_event(cloud, SPOT_WARNING), cloud.world) == {"source-1-0": "removed"}
+    assert hear(instance_event(cloud, SPOT_WARNING), cloud.world) == {"source-1-0": "removed"}
     assert cloud.clock.time - began >= DRAIN_SECONDS
     assert cloud.alive() == []
 
@@ -42,10 +44,10 @@ def test_end_of_a_warned_relay_is_no_second_loss() -> None:
     ended: list[Any] = []
 
     def end() -> None:
-        ended.append(replace_relay(instance_event(cloud, STATE_CHANGE, state="shutting-down"), cloud.world))
+        ended.append(hear(instance_event(cloud, STATE_CHANGE, state="shutting-down"), cloud.world))
 
     cloud.clock.at(1.0, end)
-    assert replace_relay(instance_event(cloud, SPOT_WARNING), cloud.world) == {"source-1-0": "replaced"}
+    assert hear(instance_event(cloud, SPOT_WARNING), cloud.world) == {"source-1-0": "replaced"}
     assert ended == [{"source-1-0": "known"}]
     assert relay(cloud, "source-1-0").reason == "spot interruption in two minutes"
     assert [kind for kind, _ in cloud.events.put_events] == ["Relay Replaced"]

@@ -13,11 +13,11 @@ from lambdas.core.ends.liveness import MOST_RESTARTS
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_record import TransferRecord
 from lambdas.handlers.reactions.finish_transfer import finish_transfer
-from lambdas.handlers.reactions.lose_end import lose_end
-from lambdas.runtime.handler import STATE_CHANGE, BusEvent
+from lambdas.runtime.handler import BusEvent
 from tests.lambdas.builders import DESTINATION_ID, IRELAND, SHARED, WEST, delivered, progress, request, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import attempt, spawned
+from tests.lambdas.machine_ends import hear, stopping
 from tests.lambdas.machines import failed
 from tests.lambdas.minute import minute
 from tests.lambdas.told import told as noted
@@ -51,11 +51,6 @@ class Moving:
         region, document = PLACES[side]
         orders = self.cloud.commands[region].sent
         return [start_of(command["epoch"]) for name, _, command in orders if name == document and command]
-
-
-def stopping(instance_id: str) -> BusEvent:
-    detail = {"instance-id": instance_id, "state": "stopping"}
-    return BusEvent.from_document({"detail-type": STATE_CHANGE, "source": "aws.ec2", "detail": detail})
 
 
 @pytest.mark.parametrize("side", PLACES)
@@ -130,13 +125,13 @@ def test_machine_that_ec2_tells_of_ends_the_transfer_at_once_if_ec2_says_so_when
     moving = Moving()
     machine = moving.cloud.compute[IRELAND].machines[DESTINATION_ID]
     machine.instance = replace(machine.instance, state=state)
-    assert lose_end(stopping(DESTINATION_ID), moving.cloud.world) == {"first": ended}
+    assert hear(stopping(DESTINATION_ID), moving.cloud.world) == {"ended": ended}
     assert [answer[1][1] for answer in moving.cloud.executions.answers] == (["EndGone"] if ended else [])
 
 
 def test_machine_of_nobodys_end_ends_no_transfer() -> None:
     moving = Moving()
-    assert lose_end(stopping("i-0999999999999999f"), moving.cloud.world) == {"first": False}
+    assert hear(stopping("i-0999999999999999f"), moving.cloud.world) == {}
     assert moving.cloud.executions.answers == []
 
 
@@ -277,5 +272,5 @@ def test_data_that_arrived_while_ec2_was_asked_about_a_machine_that_ended_has_ar
         return describe(ids)
 
     compute.describe = arriving_meanwhile  # type: ignore[method-assign, assignment]
-    assert lose_end(stopping(DESTINATION_ID), moving.cloud.world) == {"first": True}
+    assert hear(stopping(DESTINATION_ID), moving.cloud.world) == {"ended": True}
     assert [kind for kind, _ in moving.cloud.executions.answers] == ["success"]
