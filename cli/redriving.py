@@ -15,8 +15,8 @@ from cli.console import say
 from cli.options import AsJson, Local
 
 SUFFIX = "-dead-letters"
-# The rule in each region that sends EC2's events to the home region; what it could not send was this function's.
-FORWARDING, FORWARDED_TO = "forward-ec2", "replace-relay"
+# The rule in each region that sends EC2's events to the home region; there a function reads them from a queue.
+FORWARDING, TELLING, MACHINE_ENDS = "forward-ec2", "tell-machine-ends", "machine-ends"
 # The rule that puts news on the topic.
 NOTIFYING, NOTIFIED = "notify", "notifications"
 # A letter that is not put back within this time shows itself again.
@@ -25,7 +25,7 @@ HIDDEN_SECONDS = 60
 
 @dataclass(frozen=True)
 class Queue:
-    """A dead-letter queue; `to` is the function or the topic that its events were for."""
+    """A dead-letter queue; `to` is the function, the topic or the queue that its events were for."""
 
     name: str
     region: str
@@ -71,7 +71,7 @@ def queues(aws: Aws, regions: list[str]) -> Iterator[Queue]:
             name = url.rsplit("/", 1)[-1]
             if name.endswith(SUFFIX):
                 of = name.removeprefix(prefix).removesuffix(SUFFIX)
-                to = {FORWARDING: FORWARDED_TO, NOTIFYING: NOTIFIED}.get(of, of)
+                to = {FORWARDING: MACHINE_ENDS, TELLING: MACHINE_ENDS, NOTIFYING: NOTIFIED}.get(of, of)
                 yield Queue(name, region, url, prefix + to, _letters(sqs, url))
 
 
@@ -100,6 +100,10 @@ def put_back(aws: Aws, queue: Queue) -> int:
 
 
 def _giver(aws: Aws, queue: Queue) -> Callable[[str], Any]:
+    if queue.to.endswith(f"-{MACHINE_ENDS}"):
+        sqs = aws.client("sqs")
+        url = sqs.get_queue_url(QueueName=queue.to)["QueueUrl"]
+        return lambda body: sqs.send_message(QueueUrl=url, MessageBody=body)
     if not queue.to.endswith(f"-{NOTIFIED}"):
         functions = aws.client("lambda")
         return lambda body: functions.invoke(FunctionName=queue.to, InvocationType="Event", Payload=body.encode())

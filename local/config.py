@@ -122,6 +122,9 @@ class LocalConfig(Section):
     shutdown_minute_seconds: float = Field(
         default=60, gt=0, description="How long a minute of an instance's `shutdown +MINUTES` takes."
     )
+    visibility_minute_seconds: float = Field(
+        default=60, gt=0, description="How long a minute of the visibility timeout of a function's queue takes."
+    )
     vcpu_quota: int = Field(default=1024, ge=0, description="Quota of vCPUs per region and market.")
     spot_vcpu_quota: int | None = Field(default=None, ge=0, description="Of spot; absent: as `vcpu_quota`.")
     spot_role: bool = Field(default=True, description="The account has used spot: EC2's role for it exists.")

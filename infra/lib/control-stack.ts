@@ -66,7 +66,7 @@ export class ControlStack extends Stack {
     new Dashboard(this, 'Overview', settings, stateMachine, functions.all, [
       ...Object.values(functions.reactions).map(({ deadLetterQueue }) => deadLetterQueue),
       notifications.deadLetterQueue,
-    ]);
+    ], machineEnds);
     const { policy } = new EndpointAccess(this, 'Endpoint', settings, daemons);
     this.output('StateMachineArn', stateMachine.stateMachineArn, 'Start an execution of this to start a transfer');
     this.output('ControlBucketName', bucket.bucketName, 'Listings, manifests and reports');

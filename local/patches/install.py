@@ -21,7 +21,7 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
     from local.patches.faults import events as event_faults
     from local.patches.faults import functions as lambda_faults
     from local.patches.faults import tables as table_faults
-    from local.patches.functions import concurrency, dead_letters, logs
+    from local.patches.functions import concurrency, dead_letters, logs, queues
     from local.patches.functions import runtime as lambda_runtime
     from local.patches.iam import checks as iam_checks
     from local.patches.iam import policy_variables, privileges, simulation, spot_role
@@ -37,6 +37,7 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
     concurrency.install(config)
     events.install(config)
     dead_letters.install()
+    queues.install(config)
     logs.install()
     iam_checks.install()
     policy_variables.install()

@@ -77,7 +77,8 @@ def test_each_reaction_has_a_queue_of_its_own(hasty: Account) -> None:
 @pytest.mark.parametrize(
     ("queue", "region", "to"),
     [
-        ("cpt-forward-ec2-dead-letters", OTHER, "cpt-replace-relay"),
+        ("cpt-forward-ec2-dead-letters", OTHER, "cpt-machine-ends"),
+        ("cpt-tell-machine-ends-dead-letters", HOME, "cpt-machine-ends"),
         ("cpt-notify-dead-letters", HOME, "cpt-notifications"),
     ],
 )

@@ -172,12 +172,15 @@ describe('functions', () => {
 describe('rules', () => {
   const expected: [string, string, object][] = [
     ['cpt-retry-chunk', 'cpt-retry-chunk', { 'detail-type': ['Chunk Failed'] }],
-    ['cpt-replace-relay', 'cpt-replace-relay', { source: ['cpt.agent', 'cpt.control', 'aws.ec2'] }],
     [
-      'cpt-lose-end',
-      'cpt-lose-end',
-      { source: ['aws.ec2'], detail: { state: ['stopping', 'stopped', 'shutting-down', 'terminated'] } },
+      'cpt-replace-relay',
+      'cpt-replace-relay',
+      {
+        source: ['cpt.agent', 'cpt.control'],
+        'detail-type': ['Relay Lost', 'Relay Slow', 'Relay Warned', 'Rate Fell', 'Plan Due'],
+      },
     ],
+    ['cpt-lose-end', 'cpt-lose-end', { source: ['cpt.control'], 'detail-type': ['End Lost'] }],
     ['cpt-finish-transfer', 'cpt-finish-transfer', { 'detail-type': ['Transfer Delivered', 'Transfer Failed'] }],
     [
       'cpt-start-from-object',
@@ -219,6 +222,7 @@ describe('rules', () => {
     expect(onBus.sort()).toEqual([
       'cpt-finish-transfer',
       'cpt-lose-end',
+      'cpt-machine-ends',
       'cpt-notify',
       'cpt-reconcile',
       'cpt-replace-relay',
@@ -235,12 +239,17 @@ describe('rules', () => {
         expect(queues).toHaveProperty(text(DeadLetterConfig?.Arn).replace(/^<(.*)\.Arn>$/, '$1'));
       }
     }
-    expect(functions.filter(({ DeadLetterConfig }) => DeadLetterConfig !== undefined)).toHaveLength(REACTIONS.length);
+    const asked = functions.filter(({ DeadLetterConfig }) => DeadLetterConfig !== undefined);
+    const unasked = REACTIONS.filter((name) => !asked.some(({ FunctionName }) => FunctionName === `cpt-${name.replaceAll('_', '-')}`));
+    expect(asked).toHaveLength(REACTIONS.length - 1);
+    expect(unasked).toEqual(['tell_machine_ends']); // its queue hands over what failed too often
   });
 
   it('have an alarm on every dead-letter queue that leads to the runbook', () => {
     for (const template of [control, region('us-west-2'), region('eu-west-1')]) {
-      const queues = Object.entries(resources(template, 'AWS::SQS::Queue'));
+      const queues = Object.entries(resources(template, 'AWS::SQS::Queue')).filter(
+        ([, { RedrivePolicy }]) => RedrivePolicy === undefined,
+      );
       const alarms = Object.values(resources(template, 'AWS::CloudWatch::Alarm'));
       expect(queues.length).toBeGreaterThan(0);
       for (const [id, { QueueName }] of queues) {
@@ -270,6 +279,73 @@ describe('rules', () => {
     const calling = rules.filter((rule) => targetsOf(rule)[0] !== undefined);
     expect(calling.map(({ Name }) => Name)).not.toContain('cpt-notify');
     expect(Object.keys(resources(control, 'AWS::Lambda::Permission'))).toHaveLength(calling.length);
+  });
+});
+
+describe('EC2’s events about machines that end', () => {
+  const [[id, queue] = []] = Object.entries(resources(control, 'AWS::SQS::Queue')).filter(
+    ([, { QueueName }]) => QueueName === 'cpt-machine-ends',
+  );
+  const reader = functions.find(({ FunctionName }) => FunctionName === 'cpt-tell-machine-ends');
+
+  it('go to a queue, and those that it does not take to the dead letters', () => {
+    const rule = rules.find(({ Name }) => Name === 'cpt-machine-ends');
+    expect(rule?.EventPattern).toEqual({
+      source: ['aws.ec2'],
+      'detail-type': ['EC2 Instance State-change Notification', 'EC2 Spot Instance Interruption Warning'],
+      detail: { state: [{ exists: false }, 'stopping', 'stopped', 'shutting-down', 'terminated'] },
+    });
+    expect(rule?.Targets).toMatchObject([{ Arn: { 'Fn::GetAtt': [id, 'Arn'] }, RetryPolicy: { MaximumEventAgeInSeconds: 3600 } }]);
+    expect(rules.filter(({ EventPattern }) => (EventPattern as { source?: string[] } | undefined)?.source?.includes('aws.ec2'))).toEqual([rule]);
+  });
+
+  it('lie there encrypted, are sent over TLS alone and by the rule alone', () => {
+    expect(queue?.SqsManagedSseEnabled).toBe(true);
+    const [policy] = Object.values(resources(control, 'AWS::SQS::QueuePolicy')).filter(
+      ({ Queues }) => JSON.stringify(Queues) === JSON.stringify([{ Ref: id }]),
+    );
+    const [rule] = Object.entries(resources(control, 'AWS::Events::Rule')).filter(([, { Name }]) => Name === 'cpt-machine-ends');
+    expect((policy?.PolicyDocument as { Statement: unknown[] }).Statement).toMatchObject([
+      { Effect: 'Deny', Action: 'sqs:*', Condition: { Bool: { 'aws:SecureTransport': 'false' } } },
+      {
+        Effect: 'Allow',
+        Principal: { Service: 'events.amazonaws.com' },
+        Condition: { ArnEquals: { 'aws:SourceArn': { 'Fn::GetAtt': [rule?.[0], 'Arn'] } } },
+      },
+    ]);
+  });
+
+  it('are read ten at a time, by two at once, and what failed comes again alone', () => {
+    const [mapping, ...more] = Object.values(resources(control, 'AWS::Lambda::EventSourceMapping'));
+    expect(more).toEqual([]);
+    expect(mapping).toMatchObject({
+      EventSourceArn: { 'Fn::GetAtt': [id, 'Arn'] },
+      BatchSize: 10,
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+      ScalingConfig: { MaximumConcurrency: 2 },
+    });
+    expect(text(mapping?.FunctionName)).toContain('TellMachineEnds');
+    // A window would delay each of them.
+    expect(mapping?.MaximumBatchingWindowInSeconds).toBeUndefined();
+  });
+
+  it('are hidden for six of the reader’s timeouts, and given up after five', () => {
+    expect(queue?.VisibilityTimeout).toBe(6 * (reader?.Timeout as number));
+    const { deadLetterTargetArn, maxReceiveCount } = queue?.RedrivePolicy as { deadLetterTargetArn: unknown; maxReceiveCount: number };
+    expect(maxReceiveCount).toBe(5);
+    expect(text(deadLetterTargetArn)).toContain('TellMachineEndsDeadLetters');
+  });
+
+  it('are read by a role that may take them, ask the tables, and tell; nothing else', () => {
+    const granted = statementsOf(control, 'cpt-tell-machine-ends').flatMap(({ actions }) => actions);
+    expect(granted.filter((action) => !/^(logs|xray):/.test(action)).sort()).toEqual([
+      'dynamodb:GetItem',
+      'dynamodb:Query',
+      'events:PutEvents',
+      'sqs:DeleteMessage',
+      'sqs:GetQueueAttributes',
+      'sqs:ReceiveMessage',
+    ]);
   });
 });
 

@@ -114,7 +114,7 @@ describe('our own metrics', () => {
   });
 });
 
-it('the dashboard shows every function and every dead-letter queue', () => {
+it('the dashboard shows every function and every queue', () => {
   const body = dashboard();
   for (const id of Object.keys(resources(control, 'AWS::Lambda::Function'))) expect(body).toContain(`<${id}>`);
   for (const id of Object.keys(resources(control, 'AWS::SQS::Queue'))) expect(body).toContain(`<${id}.QueueName>`);

@@ -23,6 +23,7 @@ PORTS: dict[str, list[str]] = {
     "transfers.get": ["transfers:GetItem"],
     "transfers.change": ["transfers:UpdateItem"],
     "transfers.active_ids": ["transfers/running:Query", "transfers/active:Query"],
+    "transfers.ids_with_end": ["transfers/running:Query", "transfers/active:Query"],
     "transfers.active": ["transfers/running:Query", "transfers/active:Query"],
     "locks.acquire": ["transfers:GetItem", "transfers:PutItem"],
     "locks.release": ["transfers:GetItem", "transfers:PutItem"],
@@ -98,6 +99,8 @@ PORTS: dict[str, list[str]] = {
     "quotas.vcpus": ["servicequotas:GetServiceQuota"],
 }
 IDEMPOTENCY = {f"idempotency:{action}Item" for action in ("Put", "Update", "Delete")}
+# What Lambda does under the role of a function that reads a queue.
+QUEUED = {"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"}
 DOCUMENTS = {"scan", "delete", "receive", "send", "relay", "probe", "log", "stop"}
 # Every function's own: its log, its traces, the queue of what it failed on.
 COMMON = {
@@ -162,6 +165,8 @@ class CallGraph:
             needs |= set(PORTS["transfers.change"])
         if names.keys() & {"once", "once_in_execution"}:
             needs |= IDEMPOTENCY
+        if "queued" in names:
+            needs |= QUEUED
         for key in self.reached(handler):
             for port in _ports_used(self.defined[key]):
                 assert port in PORTS, f"{key}: say in PORTS what {port} calls"

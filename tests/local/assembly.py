@@ -23,9 +23,29 @@ class NoCapacity(Exception):
 calls = 0
 
 
+def read_batch(event, context):
+    # Notes each message with its batch; answers as a message says, or that those failed that say so.
+    records = event["Records"]
+    failures, answer = [], None
+    for record in records:
+        told = json.loads(record["body"])
+        detail = {**told["detail"], "batch": len(records), "receives": record["attributes"]["ApproximateReceiveCount"]}
+        key = f"{context.aws_request_id} {record['messageId']}"
+        note = {"id": {"S": key}, "event": {"S": json.dumps({**told, "detail": detail})}}
+        boto3.client("dynamodb").put_item(TableName=os.environ["TABLE"], Item=note)
+        if detail.get("fails"):
+            failures.append({"itemIdentifier": record["messageId"]})
+        answer = detail.get("answer", answer)
+        if detail.get("raises"):
+            raise NoCapacity("a batch")
+    return {"batchItemFailures": failures} if answer is None else answer
+
+
 def handler(event, context):
     global calls
     calls += 1
+    if "Records" in event:
+        return read_batch(event, context)
     action = event.get("action") or event.get("detail", {}).get("action", "note")
     if action == "raise":
         raise NoCapacity(event["message"])
@@ -100,7 +120,11 @@ def control() -> dict[str, Any]:
             "Dead": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "probe-dead"}},
             "Role": role("lambda.amazonaws.com", "probe-function", [
                 {"Effect": "Allow", "Action": ["dynamodb:PutItem"], "Resource": {"Fn::GetAtt": ["Table", "Arn"]}},
-                {"Effect": "Allow", "Action": ["sqs:SendMessage"], "Resource": "*"},
+                {
+                    "Effect": "Allow",
+                    "Action": ["sqs:SendMessage", "sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"],
+                    "Resource": "*",
+                },
                 {
                     "Effect": "Allow",
                     "Action": ["logs:CreateLogStream", "logs:PutLogEvents"],
@@ -116,6 +140,46 @@ def control() -> dict[str, Any]:
                     "FunctionName": {"Ref": "Function"},
                     "Action": "lambda:InvokeFunction",
                     "Principal": "events.amazonaws.com",
+                },
+            },
+            "Unread": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "probe-unread"}},
+            "Queue": {
+                "Type": "AWS::SQS::Queue",
+                "Properties": {
+                    "QueueName": "probe-queue",
+                    "VisibilityTimeout": 60,
+                    "RedrivePolicy": {"deadLetterTargetArn": {"Fn::GetAtt": ["Unread", "Arn"]}, "maxReceiveCount": 3},
+                },
+            },
+            "Sent": {
+                "Type": "AWS::SQS::QueuePolicy",
+                "Properties": {
+                    "Queues": [{"Ref": "Queue"}],
+                    "PolicyDocument": {
+                        "Version": "2012-10-17",
+                        "Statement": [
+                            {
+                                "Effect": "Allow",
+                                "Principal": {"Service": "events.amazonaws.com"},
+                                "Action": "sqs:SendMessage",
+                                "Resource": {"Fn::GetAtt": ["Queue", "Arn"]},
+                                "Condition": {"ArnEquals": {"aws:SourceArn": {"Fn::GetAtt": ["Queued", "Arn"]}}},
+                            }
+                        ],
+                    },
+                },
+            },
+            "Queued": rule({"EventBusName": {"Ref": "Bus"}, "EventPattern": {"source": ["probe.queued"]}}, [
+                {"Arn": {"Fn::GetAtt": ["Queue", "Arn"]}, "Id": "queue"},
+            ], "probe-queued"),
+            "Mapping": {
+                "Type": "AWS::Lambda::EventSourceMapping",
+                "Properties": {
+                    "EventSourceArn": {"Fn::GetAtt": ["Queue", "Arn"]},
+                    "FunctionName": {"Ref": "Function"},
+                    "BatchSize": 10,
+                    "FunctionResponseTypes": ["ReportBatchItemFailures"],
+                    "ScalingConfig": {"MaximumConcurrency": 2},
                 },
             },
             "Bus": {"Type": "AWS::Events::EventBus", "Properties": {"Name": "probe"}},
@@ -143,6 +207,7 @@ def control() -> dict[str, Any]:
             "FunctionArn": {"Value": {"Fn::GetAtt": ["Function", "Arn"]}},
             "MachineRoleArn": {"Value": {"Fn::GetAtt": ["MachineRole", "Arn"]}},
             "DeadUrl": {"Value": {"Ref": "Dead"}},
+            "UnreadUrl": {"Value": {"Ref": "Unread"}},
         },
     }  # fmt: skip
 

@@ -28,6 +28,7 @@ SETTINGS = {
     "scheduleMinuteSeconds": 1.5,
     "shutdownMinuteSeconds": 0.5,
     "deliveryMinuteSeconds": 2,
+    "visibilityMinuteSeconds": 1.5,
     "spotGraceSeconds": 0.2,
     "invocationDoesNotExist": 1,
     "notFoundAfterLaunch": 1,

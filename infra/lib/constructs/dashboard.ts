@@ -20,6 +20,7 @@ export class Dashboard extends Construct {
     stateMachine: sfn.StateMachine,
     functions: readonly lambda.Function[],
     deadLetterQueues: readonly sqs.Queue[],
+    machineEnds: sqs.Queue,
   ) {
     super(scope, id);
     const dashboard = new cloudwatch.Dashboard(this, 'Dashboard', {
@@ -67,7 +68,12 @@ export class Dashboard extends Construct {
         deadLetterQueues.map((queue) => queue.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum' })),
       ),
     );
-    dashboard.addWidgets(this.graph('Defects and throttles', ['Defects', 'Throttles']));
+    dashboard.addWidgets(
+      this.graph('Defects and throttles', ['Defects', 'Throttles']),
+      this.lines('Seconds that machines’ ends wait to be told', [
+        machineEnds.metricApproximateAgeOfOldestMessage({ statistic: 'Maximum' }),
+      ]),
+    );
   }
 
   private graph(title: string, metrics: readonly MetricName[]): cloudwatch.GraphWidget {

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from local.config import LocalConfig
+from local.patches.functions import queues
 from local.patches.functions.dead_letters import bury
 from local.patches.iam.checks import role_may
 from local.patches.replace import override
@@ -85,6 +86,8 @@ def _to_target(target: dict[str, Any], event: dict[str, Any], rule: dict[str, An
         elif spec.service == "events" and spec.resource.startswith("event-bus/"):
             _to_bus(spec, event, rule, set(event.get("_DispatchPath") or []))
         else:
+            if spec.service == "sqs":
+                queues.refuse(arn, rule["Arn"])
             _invoke_target(target, event, rule, view)
     except (LookupError, PermissionError) as error:
         log.warning("rule %s: %s", rule.get("Name"), error)
