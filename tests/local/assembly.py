@@ -159,6 +159,13 @@ def control() -> dict[str, Any]:
                         "Version": "2012-10-17",
                         "Statement": [
                             {
+                                "Effect": "Deny",
+                                "Principal": {"AWS": "*"},
+                                "Action": "sqs:*",
+                                "Resource": {"Fn::GetAtt": ["Queue", "Arn"]},
+                                "Condition": {"Bool": {"aws:SecureTransport": "false"}},
+                            },
+                            {
                                 "Effect": "Allow",
                                 "Principal": {"Service": "events.amazonaws.com"},
                                 "Action": "sqs:SendMessage",

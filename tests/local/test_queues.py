@@ -8,6 +8,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local.cloud import LocalCloud
+from local.config import Fault
+from tests.local.assembly import HOME
 from tests.local.conftest import noted
 
 
@@ -57,8 +59,12 @@ def buried(cloud: LocalCloud, mark: str) -> bool:
     return bool(mine)
 
 
-def test_event_of_a_rule_reaches_the_function_by_way_of_the_queue(cloud: LocalCloud) -> None:
+@pytest.mark.parametrize("late", [False, True], ids=["within-the-call", "of-a-service"])
+def test_event_of_a_rule_reaches_the_function_by_way_of_the_queue(cloud: LocalCloud, late: bool) -> None:
     (mark,) = marks(1)
+    if late:
+        fault = {"operation": "DeliverEvent", "region": HOME, "detailType": "Probe", "code": "Late", "lateSeconds": 0.1}
+        cloud.spoil(Fault.model_validate(fault))
     entry = {"Source": "probe.queued", "DetailType": "Probe", "EventBusName": "probe"}
     cloud.client("events").put_events(Entries=[{**entry, "Detail": json.dumps({"mark": mark})}])
     found = cloud.wait_for(lambda: noted(cloud, mark=mark), 10)

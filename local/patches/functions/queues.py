@@ -11,6 +11,7 @@ success.
 
 from __future__ import annotations
 
+import contextvars
 import logging
 import time
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from typing import Any
 from local.config import LocalConfig
 from local.patches.iam.checks import role_may
 from local.patches.replace import override
-from local.patches.upstream import account_id, lambda_svc, provisioners, responses, sqs
+from local.patches.upstream import account_id, iam_evaluator, lambda_svc, provisioners, responses, sqs
 
 log = logging.getLogger("local.lambda")
 
@@ -48,8 +49,14 @@ def refuse(queue_arn: str, rule_arn: str) -> None:
     """Raise where a rule's events do not reach a queue: LookupError, PermissionError."""
     if sqs._queue_by_arn(queue_arn) is None:
         raise LookupError(f"queue {queue_arn} does not exist")
-    if not sqs.queue_policy_allows(queue_arn, "events.amazonaws.com", rule_arn, account_id()):
+    if not contextvars.copy_context().run(_lets, queue_arn, rule_arn):
         raise PermissionError(f"the policy of {queue_arn} does not let {rule_arn} send")
+
+
+def _lets(queue_arn: str, rule_arn: str) -> bool:
+    # EventBridge calls over TLS, whatever has brought the event about.
+    iam_evaluator.pin_request_origin("127.0.0.1", True)
+    return bool(sqs.queue_policy_allows(queue_arn, "events.amazonaws.com", rule_arn, account_id()))
 
 
 def _checked(create: Any) -> Any:
