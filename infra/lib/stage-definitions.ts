@@ -131,6 +131,7 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
         data.putEvents(settings),
         relays.terminateRelays(settings),
         ...ssm.commandLent(settings, 'stop'),
+        ...keepLogs(settings),
       ],
     },
     make_way: {
@@ -337,6 +338,7 @@ export function stageDefinitions(settings: Settings): Readonly<Record<Handler, S
         relays.describe('Instances'),
         relays.terminateRelays(settings),
         ...ssm.commandLent(settings, 'stop'),
+        ...keepLogs(settings),
       ],
     },
     restart_end: {

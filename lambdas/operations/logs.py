@@ -15,6 +15,8 @@ from lambdas.operations.side_by_side import look_at_each
 
 # From all relays of a region together; a machine that answers at all prints its log within a second or two.
 SECONDS = 5.0
+# With the call that sends the command, which is given up after 4 s.
+MOST_SECONDS = SECONDS + 4.0
 # While a transfer waits for a successor, which takes half a minute to boot.
 SECONDS_OF_LOST = 2.0
 

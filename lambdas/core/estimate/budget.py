@@ -12,7 +12,7 @@ from lambdas.core.tariff import control_plane, cost
 # From one look at the meter until the next one's decision is felt: the schedule's minute, and 15 s for a look that is
 # late and for the ends, which see the fence within 2 s.
 LOOK_SECONDS = 75.0
-# Lanes drain for 20 s at most, then their relays are terminated.
+# Lanes drain for 20 s at most, then logs are kept for 9 s at most, then the relays are terminated.
 RELEASE_SECONDS = 30.0
 # So long a relay that runs now may still run before the meter has ended it.
 HELD_SECONDS = LOOK_SECONDS + RELEASE_SECONDS

@@ -11,6 +11,7 @@ from lambdas.core.fleet import node_life, pairing
 from lambdas.core.fleet.relay_node import LIVE_STATES, Measurement, Node
 from lambdas.core.fleet.topology import leads_through, route_at, routes_of
 from lambdas.core.transfer import AcceptedTransfer
+from lambdas.operations import logs
 from lambdas.operations.fleet import membership
 from lambdas.operations.fleet.existing import give_back
 
@@ -34,15 +35,21 @@ def lose(world: World, node: Node, reason: str, before: Callable[[], object] = l
     return _end(world, node, node_life.lose(reason, world.clock.now()), before)
 
 
-def release(world: World, node: Node, reason: str) -> bool:
-    """The same for a relay that could have gone on: it is not counted as lost, and nobody is to replace it."""
-    return _end(world, node, node_life.release(reason, world.clock.now()))
+def release(world: World, transfer: AcceptedTransfer, nodes: list[Node], reason: str) -> None:
+    """The same for relays that could have gone on: they are not counted as lost, and nobody is to replace them.
+
+    Their logs are kept first, as at the teardown.
+    """
+    live = [node for node in nodes if node.state in LIVE_STATES]
+    logs.keep_of_relays(world, transfer, live)
+    for node in live:
+        _end(world, node, node_life.release(reason, world.clock.now()))
 
 
 def release_all(world: World, transfer: AcceptedTransfer, cause: str) -> None:
-    """Release the whole fleet: lanes drain first, for `RELEASE_SECONDS` at most, so that nothing is sent twice."""
+    """Release the whole fleet within `RELEASE_SECONDS`: lanes drain first, so that nothing is sent twice."""
     _drain(world, transfer, world.nodes.of(transfer.transfer_id), cause)
-    end_all(world, transfer.transfer_id, cause)
+    end_all(world, transfer, cause)
 
 
 def drain_and_release(world: World, transfer: AcceptedTransfer, nodes: list[Node], cause: str) -> None:
@@ -50,9 +57,8 @@ def drain_and_release(world: World, transfer: AcceptedTransfer, nodes: list[Node
     _drain(world, transfer, nodes, cause)
     _close(world, transfer, nodes)
     ids = {node.node_id for node in nodes}
-    for node in world.nodes.of(transfer.transfer_id):
-        if node.node_id in ids and node.state in LIVE_STATES:
-            release(world, node, cause)
+    drained = [node for node in world.nodes.of(transfer.transfer_id) if node.node_id in ids]
+    release(world, transfer, drained, cause)
 
 
 def _close(world: World, transfer: AcceptedTransfer, nodes: list[Node]) -> None:
@@ -70,16 +76,14 @@ def _drain(world: World, transfer: AcceptedTransfer, nodes: list[Node], cause: s
         if drain(world, node, cause):
             # Nobody is to bring a successor, even if it fails meanwhile.
             world.nodes.change(node, node_life.stay_alone(cause))
-    deadline = world.clock.monotonic() + RELEASE_SECONDS - world.env.poll_seconds
+    deadline = world.clock.monotonic() + RELEASE_SECONDS - logs.MOST_SECONDS - world.env.poll_seconds
     while _lanes_through(world, transfer, nodes) and world.clock.monotonic() < deadline:
         world.clock.sleep(world.env.poll_seconds)
 
 
-def end_all(world: World, transfer_id: str, cause: str) -> None:
+def end_all(world: World, transfer: AcceptedTransfer, cause: str) -> None:
     """Release every relay that lives, whatever is on its way."""
-    for node in world.nodes.of(transfer_id):
-        if node.state in LIVE_STATES:
-            release(world, node, cause)
+    release(world, transfer, world.nodes.of(transfer.transfer_id), cause)
 
 
 def _lanes_through(world: World, transfer: AcceptedTransfer, nodes: list[Node]) -> bool:

@@ -57,7 +57,7 @@ def replace(world: World, node: Node, failing: Failing) -> str:
     began = world.clock.monotonic()
     refusal = _bring_successor(world, record, node, failing)
     if refusal is not None:
-        _release_successor(world, node)
+        _release_successor(world, record, node)
     if failing.how == "slow":
         if refusal is not None:
             return "kept"
@@ -153,14 +153,14 @@ def _tell(world: World, record: Estimated, node: Node, failing: Failing, refusal
     world.events.put("Transfer Degraded", {**about, "reason": (refusal or "")[:1000], "pairs": left})
 
 
-def _release_successor(world: World, node: Node) -> None:
+def _release_successor(world: World, record: Estimated, node: Node) -> None:
     successor = relay_node.successor_of(world.nodes.of(node.transfer_id), node)
     if successor is not None:
-        relay_end.release(world, successor, f"it could not take over from {node.node_id}")
+        relay_end.release(world, record.transfer, [successor], f"it could not take over from {node.node_id}")
 
 
 def _release_partners(world: World, record: Estimated, node: Node) -> None:
     """One that has nobody left to work with adds nothing and costs money."""
-    for other in pairing.singles(route_at(record.transfer, node.stage), world.nodes.of(node.transfer_id)):
-        if other.slot == node.slot:
-            relay_end.release(world, other, f"{node.node_id} was lost and has no successor")
+    singles = pairing.singles(route_at(record.transfer, node.stage), world.nodes.of(node.transfer_id))
+    partners = [other for other in singles if other.slot == node.slot]
+    relay_end.release(world, record.transfer, partners, f"{node.node_id} was lost and has no successor")

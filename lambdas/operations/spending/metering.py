@@ -209,7 +209,7 @@ def _stop(world: World, record: TransferRecord, reading: Reading) -> None:
     world.transfers.change(record.transfer, transfer_life.note(budget=stopped))
     if world.tokens.get(transfer_id) is not None:
         fence(world, record.transfer)
-    relay_end.end_all(world, record.transfer.transfer_id, cause)
+    relay_end.end_all(world, record.transfer, cause)
     token.finish(world, record.transfer, outcome)
 
 

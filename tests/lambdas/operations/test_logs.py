@@ -5,15 +5,18 @@ from botocore.exceptions import ConnectTimeoutError
 
 from lambdas.adapters.records import CommandResult
 from lambdas.core.ends.commands import Command
+from lambdas.core.estimate.budget import RELEASE_SECONDS
 from lambdas.core.fleet.relay_node import successor_of
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.release_relays import ReleaseInput, release_relays
 from lambdas.handlers.states.tear_down import TearDownInput, tear_down
 from lambdas.operations import logs
+from lambdas.operations.fleet import relay_end
 from lambdas.operations.fleet.replacement import Failing, replace
-from tests.lambdas.builders import ARN, DESTINATION_ID, IRELAND, SOURCE_ID, WEST, transfer
+from tests.lambdas.builders import ARN, DESTINATION_ID, IRELAND, SHARED, SOURCE_ID, WEST, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import amend, spawned
+from tests.paths import ROOT
 
 LOG = CommandResult(True, "Success", "line 1\nline 2\n", "")
 FOLDER = "transfers/first/logs/1/"
@@ -137,3 +140,50 @@ def test_a_lost_relay_that_does_not_answer_holds_its_successor_up_for_two_second
     successor = successor_of(cloud.nodes.of("first"), node)
     assert successor is not None
     assert successor.requested_at - began <= logs.SECONDS_OF_LOST
+
+
+def give_back(cloud: Cloud, way: str, cause: str = "too few dollars are left") -> None:
+    """Release relays while the transfer goes on, or stop it, as a budget or a smaller fleet does."""
+    if way == "some":
+        mine = [node for node in cloud.nodes.of("first") if node.slot == 1]
+        relay_end.drain_and_release(cloud.world, transfer(), mine, cause)
+    elif way == "all":
+        relay_end.release_all(cloud.world, transfer(), cause)
+    else:
+        relay_end.end_all(cloud.world, transfer(), cause)
+
+
+@pytest.mark.parametrize(("way", "slots"), [("some", {1}), ("all", {1, 2}), ("all at once", {1, 2})])
+def test_the_log_of_a_relay_that_is_given_back_early_is_kept(way: str, slots: set[int]) -> None:
+    cloud = joined()
+    alive, nodes = list[int](), cloud.nodes.of("first")
+
+    def log(_: Command | None) -> CommandResult:
+        alive.append(len(cloud.alive()))
+        return LOG
+
+    for commands in cloud.commands.values():
+        commands.scripts["log"] = log
+    give_back(cloud, way)
+    gone = [node for node in nodes if node.slot in slots]
+    assert kept(cloud) == {f"{node.node_id}.log": b"line 1\nline 2\n" for node in gone}
+    assert set(alive) == {4}  # none was terminated before all had been asked
+    assert len(cloud.alive()) == 4 - len(gone)
+
+
+def test_lanes_that_do_not_drain_and_relays_that_do_not_answer_are_over_in_the_time_that_a_budget_reserves() -> None:
+    cloud = joined()
+    cloud.agents.progresses[SHARED, "sender"] = progress(3)  # lanes lead through the first pair, and stay
+    for commands in cloud.commands.values():
+        commands.scripts["log"] = lambda _: None
+    began = cloud.clock.time
+    give_back(cloud, "all")
+    assert cloud.alive() == []
+    assert RELEASE_SECONDS - logs.MOST_SECONDS - 1 < cloud.clock.time - began <= RELEASE_SECONDS
+
+
+def test_relays_are_released_in_one_way_alone() -> None:
+    """Whoever gives a relay back that could have gone on keeps its log: nothing else makes this change of its item."""
+    sources = (ROOT / "lambdas").rglob("*.py")
+    calls = {path.name: path.read_text().count("node_life.release(") for path in sources}
+    assert {name: count for name, count in calls.items() if count} == {"relay_end.py": 1}

@@ -12,7 +12,6 @@ from lambdas.operations.fleet.relay_end import lose
 from lambdas.operations.fleet.replacement import RESUME_SECONDS
 from lambdas.runtime.handler import STATE_CHANGE, BusEvent
 from tests.lambdas.builders import IRELAND, SHARED, WEST, delivered, transfer
-from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import path_ids, spawned, states
 from tests.lambdas.machine_ends import hear
 from tests.lambdas.relay_losses import instance_event, joined, relay, relay_lost, relay_slow

@@ -8,8 +8,8 @@ from lambdas.operations.fleet.replacement import DRAIN_SECONDS
 from lambdas.runtime.handler import STATE_CHANGE
 from tests.lambdas.builders import SHARED, WEST
 from tests.lambdas.fleet import path_ids, states
-from tests.lambdas.machines import failed
 from tests.lambdas.machine_ends import hear
+from tests.lambdas.machines import failed
 from tests.lambdas.relay_losses import instance_event, joined, relay, relay_lost, relay_slow
 
 
