@@ -66,6 +66,7 @@ def test_relays_are_released_and_the_rest_arrives_on_the_direct_path(account: Ac
     account.look_at("budget-direct")
 
     assert {n["state"] for n in account.nodes("budget-direct")} == {"LOST"}
+    assert account.logs("budget-direct").keys() == {n["nodeId"] for n in account.nodes("budget-direct")}
     assert account.describe(arn)["status"] == "RUNNING"
     membership = json.loads((account.record("budget-direct", "membership") or {})["membership"])
     assert [path["pathId"] for path in membership["paths"]] == ["direct"]
