@@ -100,6 +100,7 @@ class Noted(TypedDict, total=False):
     teardown: dict[str, int]
     decisions: list[dict[str, Any]]
     beside: list[dict[str, Any]]
+    marks: list[str]
 
 
 def _end(target: EndStatus) -> Rule:
@@ -199,8 +200,7 @@ def create(transfer: AcceptedTransfer) -> Beginning:
 def resume(transfer: AcceptedTransfer, item: Mapping[str, Any]) -> Beginning:
     """Run n over `item`, the record of run n-1, which has ended. Epochs are counted on."""
     new = {**_new(transfer), "attempt": item["attempt"], "earlierStarts": item["attempt"]}
-    if "sourcePaths" in item:
-        new["sourcePaths"] = item["sourcePaths"]
+    new |= {name: item[name] for name in ("sourcePaths", "marks") if name in item}
     if unfulfilled := TransferRecord.parse(item).unfulfilled:
         new["earlier"] = unfulfilled.to_document()
     return Beginning(new, ((*_closed(*ENDED), Comparison("run", "=", transfer.run - 1)),))

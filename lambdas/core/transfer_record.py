@@ -30,7 +30,7 @@ Status = Literal["ACTIVE", "DONE", EndStatus]
 ENDED: frozenset[EndStatus] = frozenset(get_args(EndStatus))
 Phase = TypeVar("Phase", bound="TransferRecord")
 # Attributes that mean the same in every format, beside the transfer itself: what a teardown and its report go by.
-_ANY_FORMAT = frozenset({"status", "fenced", "outcome", "stages", "active", "attempt", "teardown"})
+_ANY_FORMAT = frozenset({"status", "fenced", "outcome", "stages", "active", "attempt", "teardown", "marks"})
 
 
 class Spawned(Document):
@@ -69,7 +69,7 @@ class TransferRecord(Handover):
     where that is all that was asked for. `deleted`: what became of the extras. `source_paths`: what the source was on
     in the first run. `earlier`: the plan of an earlier run, which may not be fulfilled. `bandwidth`: once another limit
     was set than that with which it began. `decisions`: about relays, taken while data moved. `beside`: transfers that
-    ended before this one, and used one of its ends meanwhile.
+    ended before this one, and used one of its ends meanwhile. `marks`: names of those that may be in the destination.
     """
 
     transfer: AcceptedTransfer
@@ -101,6 +101,7 @@ class TransferRecord(Handover):
     bandwidth: BandwidthLimit | None = None
     decisions: list[RelayDecision] = Field(default_factory=list)
     beside: list[Beside] = Field(default_factory=list)
+    marks: list[str] = Field(default_factory=list)
 
     @classmethod
     def parse(cls, item: Mapping[str, Any]) -> "TransferRecord":

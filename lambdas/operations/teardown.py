@@ -9,7 +9,7 @@ from contextlib import suppress
 from lambdas.adapters.records import CommandResult
 from lambdas.adapters.world import World
 from lambdas.core import transfer_life
-from lambdas.core.errors import MissingPermission, TeardownIncomplete, Throttled
+from lambdas.core.errors import AgentBusy, CommandFailed, MissingPermission, TeardownIncomplete, Throttled
 from lambdas.core.fleet import firewall, node_life
 from lambdas.core.fleet.firewall import Rule
 from lambdas.core.fleet.relay_node import LIVE_STATES
@@ -19,6 +19,7 @@ from lambdas.core.transfer_record import TransferRecord
 from lambdas.operations import logs
 from lambdas.operations.ends.commands import Order, run_all
 from lambdas.operations.fence import fence
+from lambdas.operations.intake import marks
 
 STOP_SECONDS = 60.0
 # Instances shut down within 60 s as a rule; twice that before the state machine's own retry takes over.
@@ -50,6 +51,7 @@ def tear_down(world: World, record: TransferRecord) -> dict[str, int]:
         stopped = _stop_daemons(world, transfer)
         done["stopped"] = sum(result.succeeded for _, result in stopped)
         done["keptLogs"] += logs.keep_of_stopped(world, transfer, stopped)
+        _take_marks_away(world, transfer)
         wanted = record.estimate is not None and record.estimate.chosen_pairs > 0
         ended |= _terminate(world, transfer, relays_wanted=wanted)
         done["terminated"] = len(ended)
@@ -116,6 +118,13 @@ def _stop_daemons(world: World, transfer: AcceptedTransfer) -> list[tuple[str, C
     except (Throttled, MissingPermission):
         return []
     return [(name, result) for (name, _), result in zip(machines, results, strict=True)]
+
+
+def _take_marks_away(world: World, transfer: AcceptedTransfer) -> None:
+    """Those of a survey that has ended in the midst of a look; of a machine that is gone, the next run's."""
+    _look_again(world, transfer)
+    with suppress(CommandFailed, AgentBusy, Throttled, MissingPermission):
+        marks.take_away(transfer, world, STOP_SECONDS)
 
 
 def _begin_to_terminate(world: World, transfer: AcceptedTransfer) -> set[str]:

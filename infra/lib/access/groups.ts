@@ -81,7 +81,8 @@ export function tearDown(settings: Settings): Access[] {
     relays.terminateRelays(settings),
     ...relays.openPaths(settings),
     relays.closePaths(settings),
-    ...ssm.commandEnds(settings, 'stop'),
+    // A scan takes the mark away that a survey has left in a destination.
+    ...ssm.commandEnds(settings, 'stop', 'scan'),
     // Without the condition on ends, machines that were lent are among those that may be commanded.
     ...(settings.requireConsent ? ssm.commandLent(settings, 'stop') : []),
     ssm.cancelCommands(),

@@ -2,17 +2,17 @@
 
 import logging
 from collections.abc import Sequence
-from secrets import token_hex
 from urllib.parse import unquote
 
 from lambdas.adapters.world import World
 from lambdas.core.ends import commands
 from lambdas.core.errors import SurveyProblem
 from lambdas.core.intake.overlap import Meeting, meetings
-from lambdas.core.survey import DestinationSurvey, Mark, Marked
+from lambdas.core.survey import DestinationSurvey, Marked
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.whereabouts import Place
 from lambdas.operations.ends.commands import Order, answer, run_all
+from lambdas.operations.intake import marks
 
 _LOG = logging.getLogger(__name__)
 # A mark is made and looked for at once; a file system that does not answer so long fails the survey.
@@ -46,23 +46,15 @@ def check_apart(
 
 
 def _is_seen(transfer: AcceptedTransfer, found: Sequence[Meeting], world: World) -> bool:
-    name = token_hex(16)
     directories = list(dict.fromkeys(meeting.directory for meeting in found if meeting.directory))
-    _put(transfer, name, world, present=True)
+    # Those of an attempt that has ended in the midst of this.
+    marks.take_away(transfer, world, COMMAND_SECONDS)
     try:
+        name = marks.put(transfer, world, COMMAND_SECONDS)
         look = Order.on(transfer.source, "scan", commands.marked(transfer, name, directories))
-        return Marked.from_document(_run(transfer, look, world)).seen
+        return Marked.from_document(answer(look, *run_all(world, transfer, [look], COMMAND_SECONDS))).seen
     finally:
-        _put(transfer, name, world, present=False)
-
-
-def _put(transfer: AcceptedTransfer, name: str, world: World, *, present: bool) -> None:
-    order = Order.on(transfer.destination, "scan", commands.mark(transfer, name, present=present))
-    Mark.from_document(_run(transfer, order, world))
-
-
-def _run(transfer: AcceptedTransfer, order: Order, world: World) -> dict[str, object]:
-    return answer(order, *run_all(world, transfer, [order], COMMAND_SECONDS))
+        marks.take_away(transfer, world, COMMAND_SECONDS)
 
 
 def _refusal(transfer: AcceptedTransfer, meeting: Meeting) -> SurveyProblem:

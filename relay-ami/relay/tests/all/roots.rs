@@ -100,8 +100,10 @@ fn sources_of_which_none_meet_are_listed_together_in_one_order() {
 fn leftovers_of_a_transfer_are_skipped_and_counted() {
     let directory = tempfile::tempdir().unwrap();
     fill(directory.path(), &["a/.cpt-partial-old/7", "a/.cpt-partial", "a/d/.cpt-partial-old/8", "a/x", ".cpt-partial-b/x"]);
+    // Marks of surveys that were killed.
+    fill(directory.path(), &["a/.cpt-partial-mark-9f86", "a/d/.cpt-partial-mark-d081"]);
     let (survey, paths) = listed(directory.path(), &["a/", ".cpt-partial-b"]);
-    assert_eq!((&survey["problemCount"], &survey["skipped"]), (&Value::from(0), &Value::from(3)), "{survey}");
+    assert_eq!((&survey["problemCount"], &survey["skipped"]), (&Value::from(0), &Value::from(5)), "{survey}");
     assert_eq!(paths, [".cpt-partial", "d", "x"]);
 }
 

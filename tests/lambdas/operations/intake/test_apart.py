@@ -42,6 +42,7 @@ class Machines:
 
     def check(self, own: DirectoryWay, other: DirectoryWay, **asked: Any) -> None:
         destination = survey().destination.model_copy(update={"ways": [other], "kernel": THEIRS})
+        self.cloud.transfers.create(transfer(**asked))
         try:
             check_apart(transfer(**asked), OURS, [Place(path="/x%20y", ways=[own])], destination, self.cloud.world)
         finally:
