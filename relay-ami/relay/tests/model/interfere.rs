@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use cpt_relay::documents::percent;
 
+use crate::mounted;
 use crate::random::Random;
 use crate::seen::{Kind, PARTIAL, SECOND, Seen, Tree, list};
 use crate::trees::{noise, pipe, set_time};
@@ -74,6 +75,8 @@ pub enum Op {
     /// One of the files of ours that a stopped transfer has left.
     Partial(Which, Spoil),
     PartialDirectory,
+    /// `umount --lazy` of the disk at this end, or what brings it back with all that it holds.
+    Unmount,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -169,7 +172,7 @@ impl Op {
             | Self::Chown(which)
             | Self::FileToPipe(which)
             | Self::FileToDirectory(which) => (Kind::File, which),
-            Self::Snapshot | Self::WipeVisible | Self::Wipe | Self::Partial(..) | Self::PartialDirectory => return None,
+            Self::Snapshot | Self::WipeVisible | Self::Wipe | Self::Partial(..) | Self::PartialDirectory | Self::Unmount => return None,
         };
         nth(tree, kind, which).map(|(path, _)| &**path)
     }
@@ -190,6 +193,7 @@ impl Op {
             },
             Self::RemoveDirectory(which) => directory(which).map_or(Ok(()), fs::remove_dir_all),
             Self::Snapshot => snapshot(root, &tree, serial),
+            Self::Unmount => mounted::exchange(root),
             Self::WipeVisible => wipe(root, |name| !name.starts_with(b".")),
             Self::Wipe => wipe(root, |_| true),
             Self::PartialDirectory => wipe(root, |name| name.starts_with(PARTIAL)),

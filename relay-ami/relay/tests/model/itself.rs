@@ -35,7 +35,7 @@ impl World {
             path,
             attempts: self.home.attempts,
             preserve: self.home.preserve,
-            place: Place::Directory { path: destination, keeps: false },
+            place: Place::Directory { path: destination, keeps: false, time_step_ns: 1 },
         };
         let mut world = Self::of(home, vec![tree.clone()], crate::tally::Tally::default());
         world.generation = self.generation;

@@ -97,7 +97,7 @@ impl World {
             && !self.has_left_something_out(&plan.must_be_left_out(&can))
     }
 
-    fn must_succeed(&mut self, what: &str, with_directory_times: bool) -> Wrong {
+    pub fn must_succeed(&mut self, what: &str, with_directory_times: bool) -> Wrong {
         for path in self.current.map(|current| self.plans[current].in_the_way(&self.home.place.list())).unwrap_or_default() {
             self.home.place.remove(&path);
         }

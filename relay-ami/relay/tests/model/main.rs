@@ -13,6 +13,8 @@ mod interfere;
 mod itself;
 mod judging;
 mod kept;
+mod lives;
+mod long_run;
 #[path = "../all/port/memory.rs"]
 #[allow(dead_code, reason = "the suite of the port asks for more")]
 mod memory;
@@ -22,11 +24,13 @@ mod memory_mirrored;
 mod memory_state;
 mod mirror;
 mod moments;
+mod mounted;
 mod place;
 mod planned;
 mod planning;
 mod promised;
 mod random;
+mod rsync;
 mod runs;
 mod seen;
 mod selecting;
@@ -42,6 +46,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use long_run::Until;
 use random::Random;
 use steps::Step;
 use tally::Tally;
@@ -58,6 +63,8 @@ const SHORTENING: Duration = Duration::from_secs(90);
 /// Sequences of a usual run. It sees each kind of step more than 20 times, and fails where it has hardly seen one.
 const USUAL: u64 = 200;
 const LEAST: u64 = 10;
+/// After them, where disks can be mounted and rsync judges.
+const LIVES: u64 = 20;
 
 /// What eight sequences may come to need; 200 were seen.
 const OPEN_FILES: u64 = 1_000;
@@ -152,6 +159,9 @@ fn main() {
     if let Err(error) = cpt_relay::descriptors::check_total("the model test", OPEN_FILES) {
         panic!("{error}");
     }
+    if let Some(seconds) = number("CPT_LONG_RUN_SECONDS") {
+        return long_run::run(seed, Until::Seconds(seconds));
+    }
     println!("model: {count} sequences from seed {seed} on (CPT_MODEL_SEED={seed} repeats them)");
     let (start, tally, next, failures) = (Instant::now(), Mutex::default(), AtomicU64::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
@@ -183,4 +193,6 @@ fn main() {
     let rare = tally.rarer_than(LEAST);
     assert!(failures.is_empty(), "{} of {count} sequences failed", failures.len());
     assert!(count < USUAL || rare.is_empty(), "hardly tested, fewer than {LEAST} times: {rare:?}");
+    let lives = number("CPT_LIVES").unwrap_or(if count < USUAL { 0 } else { LIVES });
+    long_run::run(seed, Until::Lives(lives));
 }

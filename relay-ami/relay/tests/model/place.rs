@@ -20,7 +20,12 @@ use crate::seen::{KEPT, Kind, PARTIAL, SECOND, Seen, Tree, digest, list};
 use crate::tally::Tally;
 
 pub enum Place {
-    Directory { path: PathBuf, keeps: bool },
+    /// `time_step_ns`: of its file system.
+    Directory {
+        path: PathBuf,
+        keeps: bool,
+        time_step_ns: i64,
+    },
     Memory(MemoryDestination),
 }
 
@@ -57,7 +62,7 @@ impl Place {
 
     pub fn destination(&self) -> Box<dyn Destination> {
         match self {
-            Self::Directory { path, keeps } => {
+            Self::Directory { path, keeps, .. } => {
                 let name = KeepName::new(KEPT).unwrap();
                 let transfer = TransferId::new("local").unwrap();
                 Box::new(PosixDestination::new(path.clone()).keeping(keeps.then_some(&name), &transfer))
@@ -69,10 +74,10 @@ impl Place {
     /// The abilities that were drawn; of a directory all, whatever the product finds out.
     pub fn capabilities(&self) -> Capabilities {
         match self {
-            Self::Directory { .. } => Capabilities {
+            Self::Directory { time_step_ns, .. } => Capabilities {
                 parts: true,
                 modes: true,
-                time_step_ns: Some(1),
+                time_step_ns: Some(*time_step_ns),
                 links: true,
                 hard_links: true,
                 special_files: true,

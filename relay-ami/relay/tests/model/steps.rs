@@ -96,7 +96,7 @@ impl Run {
         living: None,
     };
 
-    fn draw(random: &mut Random) -> Self {
+    pub fn draw(random: &mut Random) -> Self {
         let mut run = Self { lanes: 1 + u32::try_from(random.below(3)).unwrap(), readback: random.one_in(4), ..Self::PLAIN };
         if random.one_in(12) {
             run.leased = Some(1 << (12 + random.below(8)));

@@ -84,7 +84,12 @@ impl Tally {
 
     /// Of what every run is to see, what was seen fewer than so many times.
     pub fn rarer_than(&self, least: u64) -> Vec<&'static str> {
-        KINDS.into_iter().filter(|what| self.0.get(what).is_none_or(|count| *count < least)).collect()
+        self.rarer_of(&KINDS, least)
+    }
+
+    /// The same of these.
+    pub fn rarer_of(&self, kinds: &[&'static str], least: u64) -> Vec<&'static str> {
+        kinds.iter().filter(|what| self.0.get(*what).copied().unwrap_or_default() < least).copied().collect()
     }
 }
 

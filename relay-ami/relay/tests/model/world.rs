@@ -65,7 +65,7 @@ impl World {
             if keeps {
                 tally.count("destinations that keep what is replaced");
             }
-            Place::Directory { path: destination, keeps }
+            Place::Directory { path: destination, keeps, time_step_ns: 1 }
         };
         Self::of(Home { path: path.to_path_buf(), attempts: ATTEMPTS, preserve, place }, sources, tally)
     }
