@@ -35,7 +35,8 @@ impl World {
             if is_kept(&kept, path, was) {
                 replaced += 1;
             } else {
-                wrong.push(format!("{:?} was replaced, and is not kept", OsStr::from_bytes(path)));
+                let now = after.get(path);
+                wrong.push(format!("{:?} was replaced, and is not kept: {was:?} by {now:?}", OsStr::from_bytes(path)));
             }
         }
         if replaced > 0 {

@@ -97,9 +97,14 @@ impl Life {
             acls: trees::has_acls(),
             special_files: true,
         };
-        let place = Place::Directory { path: destination, keeps: random.one_in(4), time_step_ns };
+        let keeps = random.one_in(4);
+        let place = Place::Directory { path: destination, keeps, time_step_ns };
         let home = Home { path: path.to_path_buf(), attempts: ATTEMPTS, preserve, place };
-        Self { world: World::of(home, vec![source], tally), random, past: Vec::new(), _mounts: mounts }
+        let past = vec![format!(
+            "a destination of times in {time_step_ns} ns, which {} what it replaces",
+            if keeps { "keeps" } else { "removes" }
+        )];
+        Self { world: World::of(home, vec![source], tally), random, past, _mounts: mounts }
     }
 
     pub fn tally(&self) -> &Tally {
@@ -195,18 +200,18 @@ impl Life {
             Err(error) => return vec![error],
         };
         world.tally.count(if by_content { "judged by rsync, with each content" } else { "judged by rsync, by size and time" });
-        if !matches!(world.home.place, Place::Directory { time_step_ns: 1, .. }) {
+        if world.home.place.is_coarse() {
             world.tally.count("transfers to coarse times");
         }
         let skips = world.skips();
         skips.iter().for_each(|_| world.tally.count("entries left out and named"));
-        let plan = &world.plans[current];
+        let (plan, unseen) = (&world.plans[current], &world.unseen);
         let excused = |difference: &rsync::Difference| {
             let path = &difference.path;
             let is_named = within(path, |path| skips.contains_key(path)) || within(path, |path| changed.contains(path));
             let is_not_mirrored = difference.is_deletion() && !is_mirror;
             let is_dated_later = difference.is_time_alone('d') && !is_mirror || is_old(plan, difference);
-            is_named || is_not_mirrored || is_dated_later
+            is_named || unseen.contains(path) || is_not_mirrored || is_dated_later
         };
         let wrong = found.iter().filter(|difference| !excused(difference));
         wrong.map(|difference| format!("rsync: {} {:?}", difference.what, OsStr::from_bytes(&difference.path))).collect()

@@ -92,6 +92,11 @@ impl Place {
         if let Self::Directory { path, .. } = self { Some(path) } else { None }
     }
 
+    /// Whether it is a directory whose file system has whole seconds, of change times too.
+    pub const fn is_coarse(&self) -> bool {
+        matches!(self, Self::Directory { time_step_ns: SECOND.., .. })
+    }
+
     /// Whether what is replaced is kept.
     pub const fn keeps(&self) -> bool {
         matches!(self, Self::Directory { keeps: true, .. })

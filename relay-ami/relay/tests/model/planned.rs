@@ -187,6 +187,14 @@ impl Planned {
         }
     }
 
+    /// Somebody has changed a file at the destination, and it looks as it did.
+    pub fn note_unseen(&mut self, path: &[u8], digest: Digest) {
+        let first = self.first_of(path).unwrap_or_else(|| path.to_vec());
+        if let Some(number) = self.numbers.get(&first) {
+            self.listed[*number].contents.insert(digest);
+        }
+    }
+
     pub fn is_by_content(&self) -> bool {
         self.wish.compare == Some(cpt_relay::documents::command::Compare::Digest)
     }

@@ -64,6 +64,7 @@ impl World {
         control.clear().unwrap();
         let _ = std::fs::remove_file(self.home.control().join(plan::PLAN_KEY));
         (self.current, self.intact) = (None, false);
+        self.unseen.clear();
         let (root, serial) = (self.sources[wish.source].clone(), self.next_serial());
         let mut paths = vec![if wish.by_name { root.clone() } else { root.join("") }];
         paths.extend(wish.with_liar.then(|| PathBuf::from(LIAR)));

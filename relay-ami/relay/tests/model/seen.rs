@@ -53,6 +53,12 @@ impl Seen {
         *self == other
     }
 
+    /// Whether nobody could tell one from the other but by reading it, or its attributes.
+    pub fn is_told_by_as(&self, other: &Self) -> bool {
+        let told = |seen: &Self| (seen.kind, seen.inode, seen.size, seen.mtime_ns, seen.ctime_ns);
+        told(self) == told(other)
+    }
+
     /// The same, in whatever file it lies.
     pub fn is_copy_of(&self, other: &Self) -> bool {
         self.is_like(&Self { inode: self.inode, ..other.clone() })

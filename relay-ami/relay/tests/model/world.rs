@@ -40,6 +40,8 @@ pub struct World {
     pub spoiled: HashSet<Digest>,
     /// Names that somebody gave to partial files: what is received into those shows there too, as it must.
     pub shared: HashSet<Vec<u8>>,
+    /// Files at the destination that somebody has changed since the last plan was made, and that look as they did.
+    pub unseen: HashSet<Vec<u8>>,
     serial: u64,
     pub generation: u64,
     pub tally: Tally,
@@ -82,6 +84,7 @@ impl World {
             whole: HashMap::new(),
             spoiled: HashSet::new(),
             shared: HashSet::new(),
+            unseen: HashSet::new(),
             serial: 0,
             generation: 0,
             tally,
@@ -144,7 +147,11 @@ impl World {
         let serial = self.next_serial();
         match at {
             At::Source => drop(op.apply(&self.sources[0], serial)),
-            At::Destination => self.home.place.change(op, serial),
+            At::Destination => {
+                let before = if self.home.place.is_coarse() { self.home.place.list() } else { Tree::new() };
+                self.home.place.change(op, serial);
+                self.note_unseen(&before);
+            }
         }
         if matches!(op, Op::Partial(_, Spoil::HardLink)) {
             self.shared.insert(added(serial).into_bytes());
@@ -154,6 +161,17 @@ impl World {
         self.destination_changed(true);
         if matches!(op, Op::Partial(..)) {
             self.note_spoiled();
+        }
+    }
+
+    /// What was written into a file in the second of its last change, and its time put back, nobody can see but who reads it all again.
+    fn note_unseen(&mut self, before: &Tree) {
+        for (path, now) in if before.is_empty() { Tree::new() } else { self.home.place.list() } {
+            if before.get(&path).is_some_and(|was| was.digest != now.digest && was.is_told_by_as(&now)) {
+                self.tally.count("changes in a second that a file system does not divide");
+                self.plans.iter_mut().for_each(|plan| plan.note_unseen(&path, now.digest));
+                self.unseen.insert(path);
+            }
         }
     }
 
