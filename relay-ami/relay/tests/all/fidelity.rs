@@ -267,6 +267,27 @@ fn a_file_whose_names_change_after_it_was_listed_is_left_out_with_all_of_them() 
     assert_eq!(fs::metadata(transfer.destination().join("kept")).unwrap().nlink(), 2);
 }
 
+/// As `cp -p` and `mv` replace it: the other name keeps the bytes that it had.
+#[test]
+fn a_file_that_was_exchanged_for_one_of_its_size_and_time_gives_its_bytes_to_no_other_name_of_the_one_that_was_listed() {
+    let mut transfer = Transfer::plan_all(CHUNK, |root| {
+        for name in ["alone", "first"] {
+            fs::write(root.join(name), b"as listed").unwrap();
+        }
+        fs::hard_link(root.join("first"), root.join("second")).unwrap();
+    });
+    let (root, new) = (transfer.source(), transfer.source().with_file_name("new"));
+    for name in ["alone", "first"] {
+        fs::write(&new, b"exchanged").unwrap();
+        File::open(&new).unwrap().set_modified(fs::metadata(root.join(name)).unwrap().modified().unwrap()).unwrap();
+        fs::rename(&new, root.join(name)).unwrap();
+    }
+    let mut paths: Vec<String> = left_out(&mut transfer).into_iter().map(|(path, _)| path).collect();
+    paths.sort();
+    assert_eq!(paths, ["first", "second"]);
+    assert_eq!(fs::read(transfer.destination().join("alone")).unwrap(), b"exchanged");
+}
+
 /// Needs root, who may mount.
 #[test]
 fn where_the_file_system_has_no_attributes_those_with_some_are_left_out_by_name() {

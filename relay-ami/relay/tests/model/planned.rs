@@ -122,7 +122,11 @@ impl Listed {
         let now = look(tree, &self.source).filter(|now| now.kind == self.kind());
         let entry = &self.entry;
         let is_listed = now.as_ref().is_some_and(|now| match entry.kind {
-            entry::Kind::File => (now.size, now.mtime_ns) == (entry.size, entry.mtime_ns),
+            // One that has other names is another one where its inode is: they would become names of something else.
+            entry::Kind::File => {
+                let is_it = !self.attributes().linked || now.inode == entry.inode;
+                is_it && (now.size, now.mtime_ns) == (entry.size, entry.mtime_ns)
+            }
             entry::Kind::Hardlink => (now.inode, now.mtime_ns) == (entry.inode, entry.mtime_ns),
             entry::Kind::Special => (now.inode, now.mtime_ns) == (entry.inode, entry.mtime_ns),
             _ => self.contents.contains(&now.digest),

@@ -275,6 +275,11 @@ impl Opened<'_> {
                 return Err(changed(listed, format!("{what} was {was} when it was listed and is {is} now")));
             }
         }
+        // Its other names are made of what arrives, and must be names of it here too.
+        let is_linked = listed.attributes.as_ref().is_some_and(|attributes| attributes.linked);
+        if is_linked && self.has_inode && now.ino() != listed.inode {
+            return Err(changed(listed, "is another file than the one with other names that was listed"));
+        }
         let changed_ns = now.ctime().saturating_mul(1_000_000_000).saturating_add(now.ctime_nsec());
         Ok(Identity { inode: if self.has_inode { now.ino() } else { 0 }, changed_ns })
     }
