@@ -9,7 +9,7 @@ use crate::VERSION;
 use crate::control::{Control, ControlError};
 use crate::digest::to_hex;
 use crate::documents::command::{Compare, Overwrite};
-use crate::documents::entry::{Kind, ListingEntry, with_basis, with_same};
+use crate::documents::entry::{Kind, ListingEntry, Segment, with_basis, with_same};
 use crate::documents::percent;
 use crate::documents::survey::{Survey, compare_key, listing_key, part_key};
 use crate::documents::text::{HexDigest, SchemaVersion1};
@@ -52,7 +52,7 @@ struct Content {
 
 impl Listing<'_> {
     /// At the source: digests its files into `{prefix}compare/part-NNNNN.ndjson`, an object for each of the listing's.
-    /// One that cannot be read has no digest, and will count as changed.
+    /// One that cannot be read, or has other names and is another one by now, has no digest, and will count as changed.
     pub fn digests(&self, source: &dyn Source) -> Result<Survey, ControlError> {
         let (mut files, mut bytes, mut number) = (0, 0, 0);
         for part in 0..self.parts {
@@ -60,6 +60,7 @@ impl Listing<'_> {
             self.part(part, |entry, _| {
                 if entry.kind == Kind::File
                     && let Ok(digest) = source.digest(&entry.source)
+                    && is_one_with_its_names(source, number, entry)
                 {
                     files += 1;
                     bytes += entry.size;
@@ -156,6 +157,12 @@ impl Listing<'_> {
         let lines = serde_json::Deserializer::from_slice(&text).into_iter::<Content>();
         lines.map(|line| line.map(|content| (content.entry, content.digest)).map_err(|error| malformed(&key, error))).collect()
     }
+}
+
+/// Whether a file still is the one of which other names are listed, if there are any.
+fn is_one_with_its_names(source: &dyn Source, number: u64, entry: &ListingEntry) -> bool {
+    let is_linked = entry.attributes.as_ref().is_some_and(|attributes| attributes.linked);
+    !is_linked || source.open(&Segment::whole(number, entry.clone())).is_ok()
 }
 
 fn write(lines: &mut Vec<u8>, line: &EqualEntry) -> Result<(), ControlError> {

@@ -288,6 +288,30 @@ fn a_file_that_was_exchanged_for_one_of_its_size_and_time_gives_its_bytes_to_no_
     assert_eq!(fs::read(transfer.destination().join("alone")).unwrap(), b"exchanged");
 }
 
+/// The same between the listing and the digests that a comparison goes by.
+#[test]
+fn a_file_that_was_exchanged_before_it_is_compared_is_not_equal_to_what_has_its_bytes_and_a_name_of_another() {
+    let mut transfer = Transfer::plan_all(CHUNK, |root| {
+        fs::write(root.join("first"), b"as listed").unwrap();
+        fs::hard_link(root.join("first"), root.join("second")).unwrap();
+    });
+    let (root, to) = (transfer.source(), transfer.destination());
+    fs::create_dir(&to).unwrap();
+    fs::write(to.join("first"), b"exchanged").unwrap();
+    fs::hard_link(to.join("first"), to.join("second")).unwrap();
+    let as_old = |path: &Path| File::open(path).unwrap().set_modified(fs::metadata(root.join("second")).unwrap().modified().unwrap());
+    as_old(&to.join("first")).unwrap();
+    transfer.plan_compared_after(Compare::Digest, CHUNK, || {
+        let new = root.with_file_name("new");
+        fs::write(&new, b"exchanged").unwrap();
+        as_old(&new).unwrap();
+        fs::rename(&new, root.join("first")).unwrap();
+    });
+    let mut paths: Vec<String> = left_out(&mut transfer).into_iter().map(|(path, _)| path).collect();
+    paths.sort();
+    assert_eq!(paths, ["first", "second"]);
+}
+
 /// Needs root, who may mount.
 #[test]
 fn where_the_file_system_has_no_attributes_those_with_some_are_left_out_by_name() {

@@ -172,8 +172,14 @@ impl Transfer {
 
     /// Plans what a comparison leaves to be sent.
     pub fn plan_compared(&mut self, rule: impl Into<Rule>, chunk_size: u64) {
+        self.plan_compared_after(rule, chunk_size, || {});
+    }
+
+    /// The same; `meanwhile` happens between the listing and the comparison.
+    pub fn plan_compared_after(&mut self, rule: impl Into<Rule>, chunk_size: u64, meanwhile: impl FnOnce()) {
         let rule = rule.into();
         let (from, survey) = self.listed_again();
+        meanwhile();
         let listing = Listing { control: &*self.control, prefix: "", parts: 1 };
         if rule.by == Compare::Digest {
             listing.digests(&*from).unwrap();

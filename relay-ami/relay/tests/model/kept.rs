@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 
+use crate::planned::Listed;
 use crate::seen::{Kind, Seen, Tree};
 use crate::world::{World, Wrong};
 
@@ -59,8 +60,11 @@ impl World {
     /// Whether a plan has brought this to its place, or may have.
     fn is_brought(&self, path: &[u8], was: &Seen) -> bool {
         let names = self.plans.iter().flat_map(|plan| plan.first_of(path).into_iter().chain([path.to_vec()]).map(move |name| (plan, name)));
-        let mut listed = names.filter_map(|(plan, name)| plan.at(&name));
-        was.kind == Kind::Pipe || self.spoiled.contains(&was.digest) || listed.any(|listed| listed.contents.contains(&was.digest))
+        let is_it = |listed: &Listed| listed.contents.contains(&was.digest);
+        // Moved by somebody within the second in which it was placed it still is what the transfer has placed.
+        let is_moved = || self.home.place.is_coarse() && self.plans.iter().flat_map(|plan| &plan.listed).any(is_it);
+        let is_spoiled = self.spoiled.contains(&was.digest) || self.spoiled_files.contains(&was.inode);
+        was.kind == Kind::Pipe || is_spoiled || names.filter_map(|(plan, name)| plan.at(&name)).any(is_it) || is_moved()
     }
 }
 

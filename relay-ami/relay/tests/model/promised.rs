@@ -111,7 +111,7 @@ impl Listed {
                     // Its further names are made of the file that has the listed time.
                     Compare::Digest => {
                         let may_differ = !self.attributes().linked || can.time_step_ns.is_none();
-                        (time || may_differ) && content(source, &self.source) == Some(found.digest)
+                        (time || may_differ) && self.has_its_names(source) && content(source, &self.source) == Some(found.digest)
                     }
                 };
                 mode && found.size == self.entry.size && content
@@ -120,6 +120,12 @@ impl Listed {
             _ => mode && time,
         };
         found.kind == self.kind() && is_same && self.has_attributes(found, can)
+    }
+
+    /// Whether it still is the file of which other names are listed, if there are any.
+    fn has_its_names(&self, source: &Tree) -> bool {
+        let is_it = |now: &Seen| (now.inode, now.size, now.mtime_ns) == (self.entry.inode, self.entry.size, self.entry.mtime_ns);
+        !self.attributes().linked || look(source, &self.source).is_some_and(|now| is_it(&now))
     }
 
     /// Whether what is there is not to be replaced by this, which it is not equal to.

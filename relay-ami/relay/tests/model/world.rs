@@ -38,6 +38,8 @@ pub struct World {
     pub whole: HashMap<Vec<u8>, HashSet<Digest>>,
     /// Contents that somebody gave to partial files, which may go to any place.
     pub spoiled: HashSet<Digest>,
+    /// Partial files that somebody has touched: what the receiver has made of one since, nobody knows.
+    pub spoiled_files: HashSet<u64>,
     /// Names that somebody gave to partial files: what is received into those shows there too, as it must.
     pub shared: HashSet<Vec<u8>>,
     /// Files at the destination that somebody has changed since the last plan was made, and that look as they did.
@@ -83,6 +85,7 @@ impl World {
             backup: None,
             whole: HashMap::new(),
             spoiled: HashSet::new(),
+            spoiled_files: HashSet::new(),
             shared: HashSet::new(),
             unseen: HashSet::new(),
             serial: 0,
@@ -210,7 +213,10 @@ impl World {
         let Some(root) = self.home.place.directory() else { return };
         let ours = fs::read_dir(root).into_iter().flatten().flatten().map(|entry| entry.path());
         let is_ours = |path: &PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(PARTIAL));
-        self.spoiled.extend(ours.filter(is_ours).flat_map(|path| list(&path)).map(|(_, found)| found.digest));
+        for (_, found) in ours.filter(is_ours).flat_map(|path| list(&path)) {
+            self.spoiled.insert(found.digest);
+            self.spoiled_files.insert(found.inode);
+        }
     }
 }
 

@@ -109,25 +109,7 @@ fn read_listing(
         let text = control.read_object(&key, None)?;
         for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             let entry = ListingEntry::parse(line).map_err(|why| malformed(&key, why))?;
-            let ListingEntry { path, source, kind, size, mode, mtime_ns, inode, target, attributes, basis, same, unreadable, .. } = entry;
-            let length = if kind == Kind::File { size } else { 0 };
-            let segment = Segment {
-                entry: number,
-                path,
-                source,
-                kind,
-                size,
-                mode,
-                mtime_ns,
-                inode,
-                target,
-                attributes,
-                basis,
-                same,
-                unreadable,
-                offset: 0,
-                length,
-            };
+            let segment = Segment::whole(number, entry);
             number += 1;
             if is_last(&segment) { last.push(segment) } else { each(segment)? }
         }

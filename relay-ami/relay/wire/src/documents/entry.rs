@@ -131,6 +131,14 @@ impl ListingEntry {
 }
 
 impl Segment {
+    /// All of an entry of this number.
+    #[must_use]
+    pub fn whole(entry: u64, listed: ListingEntry) -> Self {
+        let ListingEntry { path, source, kind, size, mode, mtime_ns, inode, target, attributes, basis, same, unreadable, .. } = listed;
+        let length = if kind == Kind::File { size } else { 0 };
+        Self { entry, path, source, kind, size, mode, mtime_ns, inode, target, attributes, basis, same, unreadable, offset: 0, length }
+    }
+
     /// Reads one line; the refusal names the field.
     pub fn parse(line: &[u8]) -> Result<Self, String> {
         let segment: Self = serde_json::from_slice(line).map_err(|error| error.to_string())?;
