@@ -63,8 +63,9 @@ impl World {
         let is_it = |listed: &Listed| listed.contents.contains(&was.digest);
         // Moved by somebody within the second in which it was placed it still is what the transfer has placed.
         let is_moved = || self.home.place.is_coarse() && self.plans.iter().flat_map(|plan| &plan.listed).any(is_it);
+        let is_hurried = self.hurried.contains(&was.inode);
         let is_spoiled = self.spoiled.contains(&was.digest) || self.spoiled_files.contains(&was.inode);
-        was.kind == Kind::Pipe || is_spoiled || names.filter_map(|(plan, name)| plan.at(&name)).any(is_it) || is_moved()
+        was.kind == Kind::Pipe || is_spoiled || is_hurried || names.filter_map(|(plan, name)| plan.at(&name)).any(is_it) || is_moved()
     }
 }
 

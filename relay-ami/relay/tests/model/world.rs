@@ -38,6 +38,8 @@ pub struct World {
     pub whole: HashMap<Vec<u8>, HashSet<Digest>>,
     /// Contents that somebody gave to partial files, which may go to any place.
     pub spoiled: HashSet<Digest>,
+    /// Files at the destination that somebody has written into without another change time, which has whole seconds there.
+    pub hurried: HashSet<u64>,
     /// Partial files that somebody has touched: what the receiver has made of one since, nobody knows.
     pub spoiled_files: HashSet<u64>,
     /// Names that somebody gave to partial files: what is received into those shows there too, as it must.
@@ -85,6 +87,7 @@ impl World {
             backup: None,
             whole: HashMap::new(),
             spoiled: HashSet::new(),
+            hurried: HashSet::new(),
             spoiled_files: HashSet::new(),
             shared: HashSet::new(),
             unseen: HashSet::new(),
@@ -170,7 +173,11 @@ impl World {
     /// What was written into a file in the second of its last change, and its time put back, nobody can see but who reads it all again.
     fn note_unseen(&mut self, before: &Tree) {
         for (path, now) in if before.is_empty() { Tree::new() } else { self.home.place.list() } {
-            if before.get(&path).is_some_and(|was| was.digest != now.digest && was.is_told_by_as(&now)) {
+            let Some(was) = before.get(&path).filter(|was| was.digest != now.digest) else { continue };
+            if (was.inode, was.ctime_ns) == (now.inode, now.ctime_ns) {
+                self.hurried.insert(now.inode);
+            }
+            if was.is_told_by_as(&now) {
                 self.tally.count("changes in a second that a file system does not divide");
                 self.plans.iter_mut().for_each(|plan| plan.note_unseen(&path, now.digest));
                 self.unseen.insert(path);
