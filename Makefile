@@ -30,7 +30,7 @@ export CDK_HOME := $(CURDIR)/.cache/cdk
 # Without bytecode each local cloud compiles its packages anew, 3 s of a core.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo check test lint lane-clouds lane-daemon lane-checks test-python test-together test-alone test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model mutants fuzz daemon daemon-arm64 synth userlands bench bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-datasets bench-estimate bench-fleet bench-faults bench-scale bench-routes bench-routes-emulated figures diagram aws-smoke clean down
+.PHONY: help setup demo check test lint lane-clouds lane-daemon lane-checks test-python test-together test-alone test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model long-run mutants fuzz daemon daemon-arm64 synth userlands bench bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-datasets bench-estimate bench-fleet bench-faults bench-scale bench-routes bench-routes-emulated figures diagram aws-smoke clean down
 
 help:  ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -180,6 +180,9 @@ faults: | .tools/stamp  ## Three times the faults that `make test` injects (CPT_
 
 model: | .tools/stamp  ## Ten times the sequences of whole transfers that `make test` plays (CPT_MODEL_SEQUENCES, CPT_MODEL_SEED), 10 minutes
 	@cd $(CRATE) && CPT_MODEL_SEQUENCES=$${CPT_MODEL_SEQUENCES:-2000} ./cargo-checked test --package cpt-laboratory --test model
+
+long-run: | .tools/stamp  ## An hour (CPT_LONG_RUN_SECONDS) of lives of one source and one destination, judged by rsync too; needs root and rsync
+	@cd $(CRATE) && CPT_LONG_RUN_SECONDS=$${CPT_LONG_RUN_SECONDS:-3600} ./cargo-checked test --package cpt-laboratory --test model
 
 mutants: synth $(LABORATORY)  ## How many small changes of the product the tests notice (ARGS='--seed 7 --count 150'), hours
 	@$(RUN) python -m tools.mutants $(ARGS)
