@@ -161,6 +161,12 @@ impl Life {
         if self.world.current.is_none() {
             return vec!["the plan was refused".to_owned()];
         }
+        if self.random.one_in(2) {
+            // It moves the change times of what was found equal, and nothing else: that keeps nothing from succeeding.
+            self.count(At::Destination, Op::Snapshot);
+            self.past.push("cp -al of the destination".to_owned());
+            self.world.interfere(At::Destination, Op::Snapshot);
+        }
         let mut wrong = self.world.must_succeed("a new plan", true);
         if wrong.is_empty() {
             wrong = self.world.mirror(&Mirror { between: None, is_tampered_with: false, again: false });
