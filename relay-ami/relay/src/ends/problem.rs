@@ -86,6 +86,21 @@ pub fn is_first_missing(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|error| error.is::<FirstIsMissing>())
 }
 
+/// Why what a stream has brought does not count: another stream of ours has, or will.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Superseded(&'static str);
+
+/// The error of a stream whose part or file is another one's by now.
+pub fn superseded(by: &'static str) -> io::Error {
+    io::Error::other(Superseded(by))
+}
+
+/// Returns whether an error says nothing of the entry, of the destination or of what was sent.
+pub fn is_superseded(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|error| error.is::<Superseded>())
+}
+
 /// Returns whether a file system may answer otherwise in a moment, as a server that is started again does.
 pub fn may_pass(error: &io::Error) -> bool {
     let passing = [Errno::STALE, Errno::IO, Errno::INTR, Errno::TIMEDOUT, Errno::NOMEM];
@@ -124,6 +139,6 @@ mod tests {
         ] {
             assert_eq!(reach(&errno.into()), expected, "{errno}");
         }
-        assert_eq!(reach(&io::Error::other("another stream took the part over")), Reach::Chunk);
+        assert_eq!(reach(&superseded("another stream took the part over")), Reach::Chunk);
     }
 }

@@ -26,7 +26,7 @@ use crate::documents::entry::Kind;
 use crate::documents::event::FailureReason;
 use crate::documents::text::HexDigest;
 use crate::ends::SmallFile;
-use crate::ends::problem::{Reach, reach};
+use crate::ends::problem::{Reach, is_superseded, reach};
 use crate::stream::Replies;
 use crate::under_way::Call;
 use crate::wire::frame::{Frame, SegmentHeader};
@@ -107,6 +107,9 @@ impl Refusal {
     /// `what` was done when the error came.
     pub fn of(error: &io::Error, what: &str) -> Self {
         let message = format!("{what}{error}");
+        if is_superseded(error) {
+            return Self::Failed { reason: FailureReason::StreamLost, message };
+        }
         if reach(error) == Reach::Destination { Self::Full(message) } else { Self::destination(message) }
     }
 }

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use crate::digest::{Digest, merge_parts};
+use crate::ends::problem::superseded;
 use crate::ends::{Basis, Heard, LargeFile, Left, OpenDestination, Placed, read};
 use crate::entry_table::EntryTable;
 use crate::thread::lock;
@@ -136,7 +137,7 @@ impl Large {
             return Ok(Synced::Part);
         }
         if state.forsaken {
-            return Err(io::Error::other("the file was begun anew"));
+            return Err(superseded("the file was begun anew"));
         }
         match state.synced.get(part).copied().flatten() {
             Some(known) if known == digest => {}
@@ -151,7 +152,7 @@ impl Large {
                 return Err(io::Error::other("the part differs from the one that an earlier receiver left, which is dropped"));
             }
             Some(_) => return Err(io::Error::other("the part differs from the one that is on the disk")),
-            None if state.writers.get(&part) != Some(&token) => return Err(io::Error::other("another stream took the part over")),
+            None if state.writers.get(&part) != Some(&token) => return Err(superseded("another stream took the part over")),
             None => {
                 self.file.keep(part as u64, self.range(part), digest)?;
                 state.synced[part] = Some(digest);

@@ -11,7 +11,7 @@ use crate::defaults::AHEAD_NAMES;
 use crate::documents::entry::Kind;
 use crate::documents::event::SkipReason;
 use crate::documents::percent;
-use crate::ends::problem::{Reach, is_first_missing, reach};
+use crate::ends::problem::{Reach, is_first_missing, is_superseded, reach};
 use crate::ends::{OpenDestination, Placed};
 use crate::tempo::{Tempo, timed};
 use crate::thread::{self, lock};
@@ -58,27 +58,34 @@ impl From<io::Error> for Unplaced {
     }
 }
 
-/// How often an entry could not be placed though its chunk was worth another attempt.
+/// What is tried: an entry as it came with one chunk, or, without one, as a whole. A large file comes with thousands of chunks, of which a
+/// server that is started again may fail many at once.
+pub type Tried = (u64, Option<u64>);
+
+/// How often each could not be placed though its chunk was worth another attempt.
 #[derive(Default)]
-pub struct Tries(Mutex<HashMap<u64, u32>>);
+pub struct Tries(Mutex<HashMap<Tried, u32>>);
 
 impl Tries {
     /// Returns whether another name of a file waits until the file has come to its first name again: the last look misses both. Not for
     /// ever, since what keeps coming to that place may not be the file.
-    pub fn waits_for_first(&self, entry: u64, unplaced: &Unplaced) -> bool {
+    pub fn waits_for_first(&self, tried: Tried, unplaced: &Unplaced) -> bool {
         let mut failed = lock(&self.0);
-        let waits = is_first_missing(&unplaced.error) && failed.get(&entry).is_none_or(|times| times + 1 < TRIED);
+        let waits = is_first_missing(&unplaced.error) && failed.get(&tried).is_none_or(|times| times + 1 < TRIED);
         if waits {
-            *failed.entry(entry).or_default() += 1;
+            *failed.entry(tried).or_default() += 1;
         }
         waits
     }
 
     /// An entry could not be placed. The reason for which it alone is left out, if that is so. `is_there`: whether the destination is;
-    /// where it is not, no entry is to blame.
-    pub fn leaves_out(&self, entry: u64, unplaced: &Unplaced, is_there: impl FnOnce() -> bool) -> Option<SkipReason> {
+    /// where it is not, no entry is to blame. Nor where another stream brings it.
+    pub fn leaves_out(&self, tried: Tried, unplaced: &Unplaced, is_there: impl FnOnce() -> bool) -> Option<SkipReason> {
+        if is_superseded(&unplaced.error) {
+            return None;
+        }
         let mut failed = lock(&self.0);
-        let times = failed.entry(entry).or_default();
+        let times = failed.entry(tried).or_default();
         *times += 1;
         let reason = unplaced.leaves_out(*times)?;
         drop(failed);
@@ -127,11 +134,11 @@ impl<'a> Placing<'a> {
             match result {
                 Ok(Came::Complete(entries)) => come.complete += entries,
                 Ok(Came::InDoubt(file)) => come.in_doubt.push(file),
-                Err(unplaced) if self.tries.waits_for_first(entry, &unplaced) => {
+                Err(unplaced) if self.tries.waits_for_first((entry, Some(chunk.chunk)), &unplaced) => {
                     tracing::warn!(chunk = chunk.chunk, entry, what = unplaced.what, error = %unplaced.error, "it waits for its first name");
                 }
                 Err(unplaced) => {
-                    let Some(reason) = self.tries.leaves_out(entry, &unplaced, || shared.check_destination()) else {
+                    let Some(reason) = self.tries.leaves_out((entry, Some(chunk.chunk)), &unplaced, || shared.check_destination()) else {
                         placed.filter_map(|(entry, result)| Some((entry, result.err()?))).for_each(|(entry, Unplaced { what, error })| {
                             tracing::warn!(chunk = chunk.chunk, entry, what, %error, "not placed either");
                         });

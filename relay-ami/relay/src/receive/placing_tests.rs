@@ -13,6 +13,7 @@ use crate::defaults::THREADS_AT_ONCE;
 use crate::digest::Digest;
 use crate::documents::text::{PlanId, TransferId};
 use crate::ends::posix::PosixDestination;
+use crate::ends::problem::superseded;
 use crate::ends::{Destination as _, Heard, Identity, SmallFile};
 use crate::wire::frame::SegmentHeader;
 
@@ -178,8 +179,19 @@ fn an_error_that_may_pass_is_the_chunks_until_it_has_come_three_times_and_a_full
 fn no_entry_is_left_out_for_trouble_that_may_pass_where_the_destination_is_gone() {
     let tries = Tries::default();
     let unplaced = |errno: Errno| Unplaced::at(b"file", errno.into());
-    let leaves_out = |errno, is_there: bool| tries.leaves_out(7, &unplaced(errno), || is_there);
+    let leaves_out = |errno, is_there: bool| tries.leaves_out((7, Some(1)), &unplaced(errno), || is_there);
     assert_eq!([false; 5].map(|is_there| leaves_out(Errno::NOENT, is_there)), [None; 5]);
     assert_eq!(leaves_out(Errno::NOENT, true), Some(SkipReason::DestinationRefused));
     assert_eq!(leaves_out(Errno::ISDIR, false), Some(SkipReason::DestinationConflict), "it is the entry's, whatever became of the rest");
+}
+
+#[test]
+fn a_large_file_is_not_left_out_because_several_of_its_chunks_failed_once_or_another_stream_brought_them() {
+    let tries = Tries::default();
+    let leaves_out = |chunk, error: io::Error| tries.leaves_out((7, Some(chunk)), &Unplaced::at(b"file", error), || true);
+    for chunk in 0..9 {
+        assert_eq!([(); 2].map(|()| leaves_out(chunk, Errno::STALE.into())), [None; 2], "chunk {chunk}");
+    }
+    assert_eq!([(); 9].map(|()| leaves_out(3, superseded("another stream took the part over"))), [None; 9]);
+    assert_eq!(leaves_out(3, Errno::STALE.into()), Some(SkipReason::DestinationRefused));
 }
