@@ -146,13 +146,17 @@ def _skipped(skipped: dict[str, Any] | None) -> list[str]:
     ]
 
 
+# Said beside the verdict; of a digest nothing is.
+_PROOFS = {"readback": " (read back)", "crc64": " (by checksum)"}
+
+
 def _moved(report: dict[str, Any]) -> str:
     """What was moved; a tree of links and empty files has no bytes."""
     return (
         f"{size(report['bytes'])} in {many(report['files'], 'entry', 'entries')} "
         f"and {many(report['chunks'], 'chunk')}, "
         f"{report['retries']} retried; verified: {'yes' if report['verified'] else 'no'}"
-    ) + (" (read back)" if report.get("verification") == "readback" else "")
+    ) + _PROOFS.get(report.get("verification"), "")
 
 
 def _summary(report: dict[str, Any]) -> list[str]:

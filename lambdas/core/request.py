@@ -47,6 +47,8 @@ _NOT_BY_A_LIST = "the list is the source's, and the destination cannot tell what
 _NOT_A_MACHINE = "it would be the whole machine, its system included"
 MIB = 1 << 20
 CHUNK_SIZE = r"^((1|2|4|8|16|32|64|128|256|512|1024) ?MiB|1 ?GiB)$"
+# What proves that bytes have arrived: what of it decides that others need not be sent is in docs/design/055.
+Verification = Literal["digest", "readback", "crc64"]
 ChunkSize = Literal[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 
 
@@ -138,7 +140,7 @@ class TransferRequest(Document):
         default=None, alias="chunkSizeMiB"
     )
     bandwidth_limit_mbps: LimitWish | None = None
-    verify: Literal["digest", "readback"] = "digest"
+    verify: Verification = "digest"
     compress: Literal["never", "auto"] = "never"
     when_busy: Literal["refuse", "wait"] = "refuse"
     on_problem: Literal["fail", "skip"] = "fail"
@@ -168,6 +170,11 @@ class TransferRequest(Document):
     def timetable(self) -> Timetable | None:
         """Where the limit changes by the clock."""
         return self.bandwidth_limit_mbps if isinstance(self.bandwidth_limit_mbps, Timetable) else None
+
+    @property
+    def tells_content(self) -> bool:
+        """Whether what the ends have noted of content says that it need not be sent again."""
+        return self.verify != "crc64"
 
     @property
     def is_profiling(self) -> bool:

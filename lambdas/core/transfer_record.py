@@ -160,9 +160,14 @@ class TransferRecord(Handover):
 
     @property
     def unfulfilled(self) -> TransferPlan | None:
-        """The plan that a later run may go on with: this one's, or before it has one that of an earlier run."""
+        """The plan that a later run may go on with: this one's, or before it has one that of an earlier run.
+
+        Not one of which the ends have noted checksums alone: what was delivered of it is compared anew.
+        """
         if self.plan is None:
             return self.earlier
+        if not self.transfer.request.tells_content:
+            return None
         return None if self.plan.chunks == 0 or self.delivered or self.plan.open else self.plan
 
 

@@ -20,8 +20,8 @@ def sent(listing: Iterable[bytes], digests: Digests, skipped: Iterable[bytes]) -
     for entry, line in enumerate(listing):
         listed, problem, digest = json.loads(line), left_out.of(entry), digests.of(entry)
         if digest is not None:
-            of_file = {"digest": digest} if listed["kind"] == "file" else {}
-            yield _line(listed, "sent", proof="digest", **of_file)
+            of_file = digests.shown(digest) if listed["kind"] == "file" else {}
+            yield _line(listed, "sent", proof=digests.proof, **of_file)
         elif problem is not None:
             yield _line(listed, "refused", reason=problem["reason"], message=problem.get("message"))
         else:

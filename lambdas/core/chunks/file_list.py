@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Annotated
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from lambdas.core.chunks.digest_diff import Digest
 from lambdas.core.documents import Count, Document
@@ -12,6 +12,12 @@ from lambdas.core.documents import Count, Document
 # A part is an object of the control bucket.
 PART_BYTES = 8 << 20
 _WIDTH = 32
+# Of a checksum: the end of what the ends say in place of a digest.
+_CRC_HEX = 16
+
+
+# What the ends have agreed by: BLAKE3, or CRC-64/NVME.
+Proof = Literal["digest", "crc64"]
 
 
 class FileEntry(Document):
@@ -19,13 +25,21 @@ class FileEntry(Document):
 
     path: Annotated[str, Field(pattern=r"^([A-Za-z0-9._~/-]|%[0-9A-F]{2})+$")]
     bytes: Count
-    digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    digest: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    crc64: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")] | None = None
+
+    @model_validator(mode="after")
+    def _has_one_proof(self) -> Self:
+        if (self.digest is None) == (self.crc64 is None):
+            raise ValueError("digest and crc64: one of them is given")
+        return self
 
 
 class Digests:
-    """Whole-file BLAKE3 digests by entry, 32 bytes each: ten million take 320 MB."""
+    """Whole-file digests by entry, 32 bytes each: ten million take 320 MB. All are of one `proof`."""
 
-    def __init__(self) -> None:
+    def __init__(self, proof: Proof = "digest") -> None:
+        self.proof = proof
         self._all = bytearray()
 
     def noting(self, digests: Iterable[Digest]) -> Iterator[Digest]:
@@ -42,6 +56,10 @@ class Digests:
         found = self._all[entry * _WIDTH : (entry + 1) * _WIDTH]
         return found.hex() if any(found) else None
 
+    def shown(self, digest: str) -> dict[str, str]:
+        """A file's digest as people see it: by its own name, and of a checksum no more than that."""
+        return {self.proof: digest[-_CRC_HEX:] if self.proof == "crc64" else digest}
+
 
 def lines(listing: Iterable[bytes], digests: Digests) -> Iterator[bytes]:
     """A `file-entry` line for each file of the listing that has a digest, in its order; entries count from 0."""
@@ -49,7 +67,7 @@ def lines(listing: Iterable[bytes], digests: Digests) -> Iterator[bytes]:
         digest = digests.of(entry)
         # Links and directories have digests too: most lines are files, and need not be parsed to be told.
         if digest is not None and (listed := json.loads(line))["kind"] == "file":
-            found = {"path": listed["path"], "bytes": listed["size"], "digest": digest}
+            found = {"path": listed["path"], "bytes": listed["size"], **digests.shown(digest)}
             yield json.dumps(found, separators=(",", ":")).encode() + b"\n"
 
 

@@ -294,6 +294,7 @@ def send(
         "paths": transfer.request.source.plain_paths,
         "keepaliveSeconds": max(1, relay_time_to_live_seconds // KEEPALIVES_PER_LIFE),
         "compress": transfer.request.compress,
+        "verify": transfer.request.verify,
     }
 
 

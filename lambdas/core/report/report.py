@@ -22,6 +22,7 @@ from lambdas.core.report.route_report import RouteShare
 from lambdas.core.report.stages import StageTime, stage_times
 from lambdas.core.report.tally import FailedChunk, RetryCause, Tally
 from lambdas.core.report.timeline import Course
+from lambdas.core.request import Verification
 from lambdas.core.spending import cross_zone
 from lambdas.core.spending.meter import BudgetDecision, Spent
 from lambdas.core.survey import LeftAlone, Same, UnkeptCounts, Unselected
@@ -104,7 +105,7 @@ class Report(Document):
     skipped: Skipped | None = None
     entries: str | None = None
     verified: bool
-    verification: Literal["digest", "readback"] | None = None
+    verification: Verification | None = None
     pairs: Count
     seconds: Seconds
     rate: float = Field(alias="rateMBps")

@@ -32,7 +32,7 @@ def verify_transfer(event: VerifyInput, world: World) -> dict[str, Any]:
     """
     transfer, plan = event.transfer, event.plan
     entries = _await_delivered(world, transfer, plan)
-    digests = Digests()
+    digests = Digests("digest" if transfer.request.tells_content else "crc64")
     received = digests.noting(_digests(world, transfer, plan, "receiver"))
     found = compare(_digests(world, transfer, plan, "sender"), received)
     if not found.clean:

@@ -41,6 +41,8 @@ def compared(transfer: AcceptedTransfer, survey: Survey, world: World) -> Survey
 
 def _earlier(transfer: AcceptedTransfer, survey: Survey, world: World) -> TransferPlan | None:
     """The plan of an earlier run, where the source is as it was and all of the plan is still there."""
+    if not transfer.request.tells_content:
+        return None
     record = world.transfers.get(transfer.transfer_id) if transfer.run > 1 else None
     plan = record.earlier if record else None
     if plan is None or plan.listing is None or plan.listing.digest != survey.source.listing_digest:

@@ -28,6 +28,12 @@ impl Had {
         (byte >> (number % 8) & 1 == 1, self.block - at % self.block)
     }
 
+    /// Returns whether the receiver has anything of it.
+    #[must_use]
+    pub fn has_any(&self) -> bool {
+        self.bits.iter().any(|byte| *byte != 0)
+    }
+
     /// Returns whether the receiver has all these bytes.
     #[must_use]
     pub fn has(&self, mut at: u64, mut length: u64) -> bool {
@@ -56,6 +62,9 @@ mod tests {
         assert_eq!(Had::default().look(5), (false, u64::MAX));
         let has = [(0, 100), (0, 101), (250, 50), (250, 51), (899, 1), (900, 0)].map(|(at, length)| had.has(at, length));
         assert_eq!(has, [true, false, true, false, true, true]);
+        let any =
+            [had, Had::default(), Had { block: 100, bits: vec![0, 0] }, Had { block: 100, bits: vec![0, 4] }].map(|had| had.has_any());
+        assert_eq!(any, [true, false, false, true]);
     }
 
     #[test]

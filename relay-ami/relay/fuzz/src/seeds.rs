@@ -6,6 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use crate::fixed_keys::sealer;
+use cpt_relay::digest::Proof;
 use cpt_relay::documents::entry::Kind;
 use cpt_relay::documents::event::{FailureReason, SkipReason};
 use cpt_relay::wire::frame::{Frame, HEADER_BYTES, SegmentHeader};
@@ -52,7 +53,7 @@ fn frames() -> Vec<Frame> {
     let (path, target) = (b"a/\xff".to_vec(), b"..".to_vec());
     let (reason, skip, message) = (FailureReason::SourceChanged, SkipReason::SourceChanged, "no".to_owned());
     vec![
-        Frame::Hello { version: 1, transfer: "t".into(), epoch: 2, path: "direct".into(), generation: 3, lane: 4 },
+        Frame::Hello { version: 1, transfer: "t".into(), epoch: 2, path: "direct".into(), generation: 3, lane: 4, proof: Proof::Crc64 },
         Frame::Chunk { chunk: 258, attempt: 1, segments: 2, phase: 1 },
         Frame::Segment(SegmentHeader {
             entry: 5,
@@ -73,7 +74,7 @@ fn frames() -> Vec<Frame> {
         Frame::Pause,
         Frame::Finish { complete: true, skipped: 2, entries: 7, tree: [1; 32] },
         Frame::Forget { entry: 5, last: true },
-        Frame::Welcome { version: 1, epoch: 2 },
+        Frame::Welcome { version: 1, epoch: 2, proof: Proof::Blake3 },
         Frame::Ack { chunk: 1, attempt: 2 },
         Frame::Nack { chunk: 1, attempt: 2, reason, message: message.clone() },
         Frame::Skip { entry: 5, reason: skip, message: message.clone() },
@@ -85,7 +86,7 @@ fn frames() -> Vec<Frame> {
 
 /// What the golden records hold.
 pub fn sealed_frames() -> Vec<Frame> {
-    vec![Frame::Ack { chunk: 1, attempt: 2 }, Frame::Welcome { version: 1, epoch: 3 }]
+    vec![Frame::Ack { chunk: 1, attempt: 2 }, Frame::Welcome { version: 1, epoch: 3, proof: Proof::Blake3 }]
 }
 
 fn sealed() -> Vec<u8> {

@@ -14,6 +14,7 @@ use super::roles::{control_error, listen, open_files};
 use super::{CliError, Failure, LEFT_OUT};
 use crate::control::{Control, ControlError, KeyRecord, Side, until_answered};
 use crate::defaults::CONTROL_START;
+use crate::digest::Proof;
 use crate::documents::command::Compress;
 use crate::documents::event::{Event, Progress};
 use crate::documents::plan::TransferPlan;
@@ -97,6 +98,8 @@ pub struct SendOptions {
     /// With a destination that takes nothing.
     pub patience: Patience,
     pub compress: Compress,
+    /// As the receiver's.
+    pub proof: Proof,
 }
 
 /// A sender with its keys.
@@ -150,7 +153,7 @@ impl Sender {
     ) -> Result<ExitCode, CliError> {
         let (transfer, epoch) = (self.router.transfer.clone(), self.epoch);
         let Self { identity, router, rules, before, journal, overflow, .. } = self;
-        let SendOptions { keepalive, patience, compress } = options;
+        let SendOptions { keepalive, patience, compress, proof } = options;
         let config = send::Config {
             epoch,
             before,
@@ -165,6 +168,7 @@ impl Sender {
             keepalive,
             patience,
             compress,
+            proof,
             overflow,
         };
         let result = match send::run(config, Arc::clone(&control), stop) {
@@ -203,7 +207,7 @@ impl Sender {
             Ok(send::Outcome::Stopped) => Ok(ExitCode::SUCCESS),
             Ok(send::Outcome::Fenced) => Err(CliError::Fenced),
             Err(SendError::Plan(why)) => Err(CliError::failed(Failure::PlanInvalid, why)),
-            Err(error @ SendError::Io(_)) => Err(CliError::failed(Failure::SenderError, error)),
+            Err(error @ (SendError::Io(_) | SendError::OtherProof { .. })) => Err(CliError::failed(Failure::SenderError, error)),
             Err(SendError::DestinationFull(why)) => Err(CliError::failed(Failure::DestinationFull, why)),
             // The newer sender goes on; this one has nothing to announce.
             Err(SendError::Control(error @ ControlError::LeaseLost { .. })) => {

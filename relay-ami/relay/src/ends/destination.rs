@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 
-use crate::digest::Digest;
+use crate::digest::{ContentHasher, Digest, Proof};
 use crate::documents::attributes::Attributes;
 use crate::documents::entry::Kind;
 use crate::documents::survey::Survey;
@@ -68,8 +68,9 @@ pub trait Destination: Display + Send + Sync {
     fn survey(&self) -> Survey;
     /// Looks at what is there; an error where it is not there.
     fn view(&self) -> io::Result<Box<dyn View + '_>>;
-    /// Opens it for one receiver at a time, and makes it where it is absent. Files that are cut are in parts of `part_size` bytes.
-    fn open(&self, transfer: &TransferId, plan: &PlanId, part_size: u64) -> io::Result<(Box<dyn OpenDestination>, Left)>;
+    /// Opens it for one receiver at a time, and makes it where it is absent. Files that are cut are in parts of
+    /// `part_size` bytes, and have digests of this kind.
+    fn open(&self, transfer: &TransferId, plan: &PlanId, part_size: u64, proof: Proof) -> io::Result<(Box<dyn OpenDestination>, Left)>;
     /// Walks over all that is there; an error where it is not there.
     fn tour(&self) -> io::Result<Box<dyn Tour + '_>>;
     /// Opens it for removals, once nobody else removes anything there; an error where it is another directory.
@@ -171,8 +172,8 @@ pub trait SmallFile: Send + Sync {
     }
     /// Ends a file whose bytes are all there: with mode and time it survives a crash after the next sync.
     fn finish(&mut self) -> io::Result<()>;
-    /// Reads what is stored; `InvalidData`, in words, where that has another digest.
-    fn read_back(&self, digest: &Digest, heard: Heard<'_>) -> io::Result<()>;
+    /// Reads what is stored; `InvalidData`, in words, where that has another digest by this hasher.
+    fn read_back(&self, hasher: ContentHasher, digest: &Digest, heard: Heard<'_>) -> io::Result<()>;
     /// Puts it into its place, where a file or link may be. None of another name of a file, and where it is
     /// not known what is there now.
     fn place(self: Box<Self>, path: &[u8]) -> io::Result<Option<Identity>>;
@@ -207,8 +208,9 @@ pub trait LargeFile: Send + Sync {
     }
     /// Lets what was written survive a crash after the next sync.
     fn prepare_sync(&self) -> io::Result<()>;
-    /// Reads a range as it is stored; `InvalidData`, in words, where it has another chaining value.
-    fn read_back(&self, range: Range<u64>, digest: &Digest, heard: Heard<'_>) -> io::Result<()>;
+    /// Reads a range as it is stored; `InvalidData`, in words, where it has another digest by this
+    /// hasher, which is that of a part.
+    fn read_back(&self, range: Range<u64>, hasher: ContentHasher, digest: &Digest, heard: Heard<'_>) -> io::Result<()>;
     /// Returns the first hole at an offset or behind it; none where only data follows. `InvalidData`, in words, where the file has not the
     /// size that it should have.
     fn next_hole(&self, from: u64) -> io::Result<Option<Hole>>;
@@ -287,7 +289,7 @@ impl Identity {
 /// An entry that is in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// BLAKE3 of a file's bytes or of a link's target; of a directory that of nothing.
+    /// That of a file's bytes or of a link's target, by the transfer's proof; of a directory that of nothing.
     pub digest: Digest,
     /// None where it is not known what was placed, and of a directory: a file's bytes are read again before the transfer succeeds.
     pub identity: Option<Identity>,

@@ -5,6 +5,7 @@ use std::io;
 
 use super::large::Part;
 use super::target::Target;
+use crate::digest::ContentHasher;
 use crate::ends::{Basis, Heard, OpenDestination, read, zeros};
 use crate::had::LEAST_BYTES;
 use crate::stream::StreamError;
@@ -96,7 +97,7 @@ fn is_there(basis: &dyn Basis, offset: u64, length: u64, digest: &[u8], heard: H
 pub fn copy_whole(
     target: &mut Target,
     there: Option<&dyn Basis>,
-    hasher: &mut blake3::Hasher,
+    hasher: &mut ContentHasher,
     (offset, length): (u64, u64),
     call: &Call,
 ) -> io::Result<()> {

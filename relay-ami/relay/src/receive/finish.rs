@@ -122,6 +122,7 @@ fn look(shared: &Shared, claim: &Claim) -> Result<Found, ControlError> {
         placed: shared.files.placed(),
         skipped: &skipped,
         sent: &sent,
+        proof: shared.proof,
         reading: shared.reading(),
     }
     .run()

@@ -10,7 +10,7 @@ use super::commit::{Landed, Refusal, Verified, let_go, memory_of};
 use super::large::Large;
 use super::target::{Target, is_part};
 use crate::control::unix_now;
-use crate::digest::{Digest, part_digest, part_hasher};
+use crate::digest::{ContentHasher, Digest};
 use crate::documents::attributes::Attributes;
 use crate::documents::entry::Kind;
 use crate::documents::event::FailureReason;
@@ -163,7 +163,7 @@ impl<'a> Incoming<'a> {
         if let Err(what) = self.shared.preserve.check(header.kind, &attributes) {
             return Err(StreamError::Protocol(format!("entry {} brings {what}, which this transfer does not keep", header.entry)));
         }
-        let mut hasher = if is_part { part_hasher(header.offset) } else { blake3::Hasher::new() };
+        let mut hasher = if is_part { self.shared.proof.part(header.offset) } else { self.shared.proof.whole() };
         self.last = None;
         let call = self.disk.enter();
         let mut target = self.target(&header, is_part);
@@ -177,7 +177,11 @@ impl<'a> Incoming<'a> {
             let mut frame = match reader.expect()? {
                 Frame::Data(length) if length as u64 <= left && !copies => length,
                 Frame::Offer { block, digests } if is_part && left == header.length && had.is_none() => {
-                    had = Some(self.answer_offer(&header, block, &digests, &target)?);
+                    let answer = self.answer_offer(&header, block, &digests, &target)?;
+                    if answer.has_any() {
+                        hasher.with_copies();
+                    }
+                    had = Some(answer);
                     continue;
                 }
                 Frame::Copy(length)
@@ -189,7 +193,10 @@ impl<'a> Incoming<'a> {
                         } =>
                 {
                     let at = header.length - left;
-                    copies = !is_part;
+                    if !is_part && !copies {
+                        hasher.with_copies();
+                        copies = true;
+                    }
                     let taken = if is_part {
                         self.copy(&target, large.as_deref(), &mut hasher, header.offset + at, length)
                     } else {
@@ -253,9 +260,8 @@ impl<'a> Incoming<'a> {
         if matches!(header.kind, Kind::Symlink | Kind::Hardlink) {
             hasher.update(&header.target);
         }
+        let digest = hasher.end(&mut self.digest);
         if is_part {
-            let digest = part_digest(&hasher);
-            self.digest.update(&digest);
             if let Target::Part(part) = target {
                 match part.file.prepare_sync() {
                     Ok(()) => self.landed.push(Landed::Part(part, digest)),
@@ -263,8 +269,6 @@ impl<'a> Incoming<'a> {
                 }
             }
         } else {
-            let digest = *hasher.finalize().as_bytes();
-            self.digest.update(&digest);
             self.land(target, header, digest);
         }
         Ok(true)
@@ -298,7 +302,7 @@ impl<'a> Incoming<'a> {
 
     /// Takes bytes of the earlier version. They are digested as they are stored, so whoever changes it meanwhile makes the chunk fail.
     /// So much is digested in any case: of nothing, and of more than a part, there is no digest of a part.
-    fn copy(&self, target: &Target, large: Option<&Large>, hasher: &mut blake3::Hasher, offset: u64, length: u64) -> io::Result<()> {
+    fn copy(&self, target: &Target, large: Option<&Large>, hasher: &mut ContentHasher, offset: u64, length: u64) -> io::Result<()> {
         let call = self.disk.enter();
         let mut left = length;
         let mut digest = |bytes: &[u8]| {

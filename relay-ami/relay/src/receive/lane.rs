@@ -41,7 +41,7 @@ fn authenticate(shared: &Shared, deadline: Deadline, socket: TcpStream) -> Resul
 
 fn converse(shared: &Arc<Shared>, socket: &TcpStream, sealer: Sealer, opener: Opener) -> Result<(), StreamError> {
     let mut reader = FrameReader::new(opener);
-    let Frame::Hello { version, transfer, epoch, path, generation, lane } = reader.expect()? else {
+    let Frame::Hello { version, transfer, epoch, path, generation, lane, proof } = reader.expect()? else {
         return Err(StreamError::Protocol("the first frame is not Hello".to_owned()));
     };
     if version != VERSION || transfer != shared.transfer.as_str() {
@@ -55,7 +55,11 @@ fn converse(shared: &Arc<Shared>, socket: &TcpStream, sealer: Sealer, opener: Op
         return Err(StreamError::Protocol(format!("a later sender than epoch {epoch} is known")));
     }
     let replies = Arc::new(Replies::new(sealer));
-    replies.send(&Frame::Welcome { version: VERSION, epoch: shared.epoch })?;
+    replies.send(&Frame::Welcome { version: VERSION, epoch: shared.epoch, proof: shared.proof })?;
+    if proof != shared.proof {
+        let (theirs, ours) = (proof.as_str(), shared.proof.as_str());
+        return Err(StreamError::Protocol(format!("the sender digests by {theirs}, verify here is for {ours}; both need the same")));
+    }
     shared.listeners.add(&replies);
     socket.set_read_timeout(None)?;
     tracing::info!(path, generation, lane, "lane begins");

@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
-use crate::digest::{Digest, merge_parts};
+use crate::digest::{Digest, Proof};
 use crate::ends::problem::superseded;
 use crate::ends::{Basis, Heard, LargeFile, Left, OpenDestination, Placed, read};
 use crate::entry_table::EntryTable;
@@ -19,6 +19,7 @@ use crate::wire::frame::SegmentHeader;
 pub struct Large {
     header: SegmentHeader,
     part_size: u64,
+    proof: Proof,
     file: Box<dyn LargeFile>,
     state: RwLock<State>,
     /// An earlier version of the file, once one was found.
@@ -77,7 +78,8 @@ impl Large {
 
     /// See [`LargeFile::read_back`].
     pub fn read_back(&self, part: usize, digest: &Digest, heard: Heard<'_>) -> io::Result<()> {
-        self.file.read_back(self.range(part), digest, heard)
+        let range = self.range(part);
+        self.file.read_back(range.clone(), self.proof.part(range.start), digest, heard)
     }
 
     fn range(&self, part: usize) -> Range<u64> {
@@ -172,7 +174,7 @@ impl Large {
     /// Puts the file into its place.
     fn place(&self, state: &mut State) -> io::Result<Synced> {
         let parts: Vec<Digest> = state.synced.iter().copied().flatten().collect();
-        let merged = merge_parts(&parts, self.header.size, self.part_size);
+        let merged = self.proof.merge(&parts, self.header.size, self.part_size);
         let digest = merged.ok_or_else(|| io::Error::other("the parts do not make up the file"))?;
         match self.file.place() {
             Ok(identity) => {
@@ -212,12 +214,13 @@ pub struct Files {
     /// Entries that are left out.
     skipped: Mutex<HashSet<u64>>,
     tokens: AtomicU64,
+    proof: Proof,
 }
 
 impl Files {
     /// Goes on from what earlier receivers left.
-    pub fn going_on_from(left: Left) -> Self {
-        Self { kept: Mutex::new(left.begun), placed: left.placed, ..Self::default() }
+    pub fn going_on_from(left: Left, proof: Proof) -> Self {
+        Self { kept: Mutex::new(left.begun), placed: left.placed, proof, ..Self::default() }
     }
 
     /// Takes a part for writing; none when its file is complete already, or left out.
@@ -280,7 +283,14 @@ impl Files {
         }
         let missing = parts - kept.len();
         let state = State { writers: HashMap::new(), synced, kept, missing, done: false, forsaken: false, skipped: false };
-        let file = Arc::new(Large { header: header.clone(), part_size, file, state: RwLock::new(state), basis: OnceLock::new() });
+        let file = Arc::new(Large {
+            header: header.clone(),
+            part_size,
+            proof: self.proof,
+            file,
+            state: RwLock::new(state),
+            basis: OnceLock::new(),
+        });
         large.insert(header.entry, Arc::clone(&file));
         Ok(Some(file))
     }

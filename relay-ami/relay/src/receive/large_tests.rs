@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::digest::{part_digest, part_hasher};
+use crate::digest::Proof;
 use crate::documents::entry::Kind;
 use crate::documents::text::{PlanId, TransferId};
 use crate::ends::Destination as _;
@@ -12,8 +12,8 @@ const PART: u64 = 2048;
 /// A receiver's destination, and what it goes on from.
 fn open(folder: &std::path::Path) -> (Box<dyn OpenDestination>, Files) {
     let (transfer, plan) = (TransferId::new("t").unwrap(), PlanId::new("0".repeat(32)).unwrap());
-    let (destination, left) = PosixDestination::new(folder.to_owned()).open(&transfer, &plan, PART).unwrap();
-    (destination, Files::going_on_from(left))
+    let (destination, left) = PosixDestination::new(folder.to_owned()).open(&transfer, &plan, PART, Proof::Blake3).unwrap();
+    (destination, Files::going_on_from(left, Proof::Blake3))
 }
 
 fn header(offset: u64) -> SegmentHeader {
@@ -37,7 +37,7 @@ fn a_part_taken_over_half_way_counts_only_for_the_stream_that_wrote_all_of_it() 
     let (destination, files) = open(folder.path());
     let content: Vec<u8> = (0..2 * PART).map(|at| u8::try_from(at % 251).unwrap()).collect();
     let (first, second) = content.split_at(usize::try_from(PART).unwrap());
-    let digest = |bytes: &[u8], offset: u64| part_digest(part_hasher(offset).update(bytes));
+    let digest = |bytes: &[u8], offset: u64| Proof::Blake3.part(offset).update(bytes).digest();
     let (first_digest, second_digest) = (digest(first, 0), digest(second, PART));
     let broken = files.part(&*destination, &header(0), PART).unwrap().unwrap();
     broken.file.write(0, broken.token, 0, &first[..1024]).unwrap();
@@ -66,7 +66,7 @@ fn a_file_that_comes_again_has_nothing_of_the_parts_that_came_before() {
             let part = files.part(destination, &header(offset), PART).unwrap().unwrap();
             let bytes = vec![byte; half];
             part.file.write(part.index, part.token, offset, &bytes).unwrap();
-            part.file.synced(part.index, part.token, part_digest(part_hasher(offset).update(&bytes)))
+            part.file.synced(part.index, part.token, Proof::Blake3.part(offset).update(&bytes).digest())
         };
         let old = files.part(&*destination, &header(PART), PART).unwrap().unwrap();
         assert_eq!(bring(&*destination, &files, 0, 1).unwrap(), Synced::Part);
@@ -78,7 +78,7 @@ fn a_file_that_comes_again_has_nothing_of_the_parts_that_came_before() {
         } else {
             files.forget(&*destination, 0).unwrap();
             old.file.write(1, old.token, PART, &vec![1; half]).unwrap();
-            assert!(old.file.synced(1, old.token, part_digest(part_hasher(PART).update(&vec![1; half]))).is_err());
+            assert!(old.file.synced(1, old.token, Proof::Blake3.part(PART).update(&vec![1; half]).digest()).is_err());
         }
         assert_eq!(files.unfinished(), 0);
         assert_eq!(bring(&*destination, &files, PART, 2).unwrap(), Synced::Part);
@@ -90,7 +90,7 @@ fn a_file_that_comes_again_has_nothing_of_the_parts_that_came_before() {
 #[test]
 fn a_part_that_an_earlier_receiver_left_counts_until_another_one_comes() {
     let folder = tempfile::tempdir().unwrap();
-    let digest = |bytes: &[u8], offset: u64| part_digest(part_hasher(offset).update(bytes));
+    let digest = |bytes: &[u8], offset: u64| Proof::Blake3.part(offset).update(bytes).digest();
     let (old, new) = ([1; PART as usize], [2; PART as usize]);
     let land = |destination: &dyn OpenDestination, files: &Files, bytes: &[u8], offset: u64| {
         let part = files.part(destination, &header(offset), PART).unwrap().unwrap();
@@ -117,12 +117,12 @@ fn a_part_that_an_earlier_receiver_left_counts_until_another_one_comes() {
 #[test]
 fn a_part_that_was_half_written_over_is_none_for_the_next_receiver_and_the_others_are() {
     let folder = tempfile::tempdir().unwrap();
-    let digest = |bytes: &[u8]| part_digest(part_hasher(PART).update(bytes));
+    let digest = |bytes: &[u8]| Proof::Blake3.part(PART).update(bytes).digest();
     let (old, new) = ([1; PART as usize], [2; PART as usize]);
     let size = 3 * PART;
     let header = |offset| SegmentHeader { size, ..header(offset) };
     let (destination, files) = open(folder.path());
-    for (offset, expected) in [(0, part_digest(part_hasher(0).update(&old))), (PART, digest(&old))] {
+    for (offset, expected) in [(0, Proof::Blake3.part(0).update(&old).digest()), (PART, digest(&old))] {
         let part = files.part(&*destination, &header(offset), PART).unwrap().unwrap();
         part.file.write(part.index, part.token, offset, &old).unwrap();
         part.file.synced(part.index, part.token, expected).unwrap();
@@ -143,7 +143,7 @@ fn a_part_that_was_half_written_over_is_none_for_the_next_receiver_and_the_other
 /// A receiver of one part, then what `harm` does to the partial file, then one of the other part that dies, then a third one.
 fn after(harm: impl Fn(&std::path::Path)) -> Option<Vec<u8>> {
     let folder = tempfile::tempdir().unwrap();
-    let digest = |offset| part_digest(part_hasher(offset).update(&[7; PART as usize]));
+    let digest = |offset| Proof::Blake3.part(offset).update(&[7; PART as usize]).digest();
     for (round, offset) in [0, PART, PART].into_iter().enumerate() {
         let (destination, files) = open(folder.path());
         if let Some(part) = files.part(&*destination, &header(offset), PART).unwrap() {
@@ -179,7 +179,7 @@ fn a_spoiled_header_that_came_first_does_not_stand_in_the_way_of_the_right_one()
     let (destination, files) = open(folder.path());
     let spoiled = files.part(&*destination, &SegmentHeader { mode: 0o777, path: b"other".to_vec(), ..header(0) }, PART).unwrap().unwrap();
     let bytes = [1; PART as usize];
-    let digest = |offset| part_digest(part_hasher(offset).update(&bytes));
+    let digest = |offset| Proof::Blake3.part(offset).update(&bytes).digest();
     for (index, offset) in [(0, 0), (1, PART)] {
         let part = files.part(&*destination, &header(offset), PART).unwrap().unwrap();
         part.file.write(index, part.token, offset, &bytes).unwrap();

@@ -16,7 +16,7 @@ pub use super::reading::Reading;
 use super::same::{differs, has_lost_its_time};
 use crate::control::{Control, ControlError};
 use crate::defaults::{LOOK_AGAIN, LOOK_LINES, LOOK_NAMED, LOOK_THREADS, STACK_BYTES};
-use crate::digest::Digest;
+use crate::digest::{Digest, Proof};
 use crate::documents::entry::{Kind, ListedLine, with_basis, with_same};
 use crate::documents::percent;
 use crate::documents::plan::PlanListing;
@@ -41,6 +41,8 @@ pub struct Look<'a> {
     pub skipped: &'a HashSet<u64>,
     /// The sender's digests; asked for where something has to be read that is not known here.
     pub sent: &'a (dyn Fn() -> Result<EntryTable<Digest>, ControlError> + Sync),
+    /// What the entries of the plan were digested with.
+    pub proof: Proof,
     /// Hears of what is looked at and read.
     pub reading: Reading<'a>,
 }
@@ -221,6 +223,10 @@ impl Look<'_> {
                 }
                 if known.is_some_and(|placed| has_lost_its_time(&listed, &placed, &seen, self.capabilities)) {
                     return Err("was exchanged, and has another modification time".to_owned());
+                }
+                // What somebody may have put there would only have to fit.
+                if listed.kind == Kind::File && !self.proof.tells_content() {
+                    return Err(format!("is not known to be the file that was placed, and {} does not tell content", self.proof.as_str()));
                 }
                 // The sender's digests take as long as they take.
                 *call = None;

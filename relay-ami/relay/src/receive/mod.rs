@@ -34,6 +34,7 @@ use sending::Sending;
 use crate::acceptor::{Acceptor, Limits};
 use crate::control::{self, Control, ControlError, Side};
 use crate::defaults;
+use crate::digest::Proof;
 use crate::documents::attributes::Preserve;
 use crate::documents::command::Verify;
 use crate::documents::event::{Progress, SkipReason};
@@ -105,6 +106,7 @@ struct Shared {
     plan_key: String,
     prefix: String,
     verify: Verify,
+    proof: Proof,
     placing_threads: usize,
     preserve: Preserve,
     rules: RateRules,
@@ -202,7 +204,8 @@ pub fn run(
 ) -> Result<Outcome, ReceiveError> {
     let Config { transfer, epoch, before, destination, plan, plan_key, prefix, rules, limits, verify, preserve, placing_threads } = config;
     let path = destination.to_string();
-    let opened = destination.open(&transfer, &plan.plan_id, plan.chunk_size_bytes);
+    let proof = verify.proof();
+    let opened = destination.open(&transfer, &plan.plan_id, plan.chunk_size_bytes, proof);
     let (destination, left) = opened.map_err(|source| ReceiveError::Destination { path: path.clone(), source })?;
     let capabilities = destination.capabilities();
     if !left.placed.is_empty() || !left.begun.is_empty() {
@@ -212,7 +215,7 @@ pub fn run(
     let shared = Arc::new(Shared {
         peer_key: crate::peer::pinned(Arc::clone(&control), Side::Sender),
         sender_epoch: AtomicU64::new(0),
-        files: Files::going_on_from(left),
+        files: Files::going_on_from(left, proof),
         counters: Counters::default(),
         verified,
         sending: Sending::default(),
@@ -227,6 +230,7 @@ pub fn run(
         plan_key,
         prefix,
         verify,
+        proof,
         placing_threads,
         preserve,
         rules,

@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 use super::*;
 use crate::defaults::THREADS_AT_ONCE;
-use crate::digest::Digest;
+use crate::digest::{ContentHasher, Digest, Proof};
 use crate::documents::text::{PlanId, TransferId};
 use crate::ends::posix::PosixDestination;
 use crate::ends::problem::superseded;
@@ -19,8 +19,8 @@ use crate::wire::frame::SegmentHeader;
 
 fn open(folder: &std::path::Path) -> (Box<dyn OpenDestination>, Files) {
     let (transfer, plan) = (TransferId::new("t").unwrap(), PlanId::new("0".repeat(32)).unwrap());
-    let (destination, left) = PosixDestination::new(folder.to_owned()).open(&transfer, &plan, 1024).unwrap();
-    (destination, Files::going_on_from(left))
+    let (destination, left) = PosixDestination::new(folder.to_owned()).open(&transfer, &plan, 1024, Proof::Blake3).unwrap();
+    (destination, Files::going_on_from(left, Proof::Blake3))
 }
 
 /// A file of `bytes` that has come whole.
@@ -118,7 +118,7 @@ impl SmallFile for Slow {
         Ok(())
     }
 
-    fn read_back(&self, _digest: &Digest, _heard: Heard<'_>) -> io::Result<()> {
+    fn read_back(&self, _hasher: ContentHasher, _digest: &Digest, _heard: Heard<'_>) -> io::Result<()> {
         Ok(())
     }
 

@@ -9,6 +9,7 @@ use std::thread::Builder;
 use super::commit::{Landed, Refusal};
 use super::reading::Reading;
 use crate::defaults::{READBACK_THREADS, STACK_BYTES};
+use crate::documents::command::Verify;
 use crate::documents::entry::Kind;
 use crate::documents::event::FailureReason;
 use crate::ends::Heard;
@@ -44,7 +45,7 @@ fn check_one(item: &Landed, heard: Heard<'_>) -> Result<(), Refusal> {
         // All of a file's parts were read before it went to its place.
         Landed::Part(part, _) if part.file.is_done() => Ok(()),
         Landed::Part(part, digest) => part.file.read_back(part.index, digest, heard),
-        Landed::Whole { kind: Kind::File, file, digest, .. } => file.read_back(digest, heard),
+        Landed::Whole { kind: Kind::File, file, digest, .. } => file.read_back(Verify::Readback.proof().whole(), digest, heard),
         Landed::Whole { .. } | Landed::Directory { .. } => Ok(()),
     };
     checked.map_err(|error| match error.kind() {
@@ -60,7 +61,7 @@ mod tests {
     use super::super::large::Files;
     use super::*;
     use crate::defaults::READBACK_BYTES;
-    use crate::digest::{part_digest, part_hasher};
+    use crate::digest::Proof;
     use crate::documents::text::{PlanId, TransferId};
     use crate::ends::posix::PosixDestination;
     use crate::ends::{Destination as _, OpenDestination};
@@ -81,7 +82,7 @@ mod tests {
 
     fn open(folder: &std::path::Path) -> Box<dyn OpenDestination> {
         let (transfer, plan) = (TransferId::new("t").unwrap(), PlanId::new("0".repeat(32)).unwrap());
-        PosixDestination::new(folder.to_owned()).open(&transfer, &plan, PART).unwrap().0
+        PosixDestination::new(folder.to_owned()).open(&transfer, &plan, PART, Proof::Blake3).unwrap().0
     }
 
     fn header(entry: u64, offset: u64, length: u64) -> SegmentHeader {
@@ -113,7 +114,7 @@ mod tests {
         let at = usize::try_from(offset).unwrap();
         let bytes = at..at + usize::try_from(length).unwrap();
         part.file.write(part.index, part.token, offset, &written[bytes.clone()]).unwrap();
-        vec![Landed::Part(part, part_digest(part_hasher(offset).update(&came[bytes])))]
+        vec![Landed::Part(part, Proof::Blake3.part(offset).update(&came[bytes]).digest())]
     }
 
     #[test]

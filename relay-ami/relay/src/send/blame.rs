@@ -26,7 +26,7 @@ pub fn suspect(hearing: &Hearing, path: &Path, error: &LaneError, failing_since:
         // path, nothing else can tell.
         LaneError::Route(error) if error.was_answered() || elsewhere || !hearing.has_another(&path.path_id) => error.suspect.clone(),
         // Each relay did its part: a receiver that is frozen, or gone, costs none its place.
-        LaneError::Route(_) | LaneError::Unwelcome(_) => None,
+        LaneError::Route(_) | LaneError::Unwelcome(_) | LaneError::OtherProof(_) => None,
         // The stream broke somewhere. Where the receiver was heard on another path since, it is not the receiver, and the first
         // relay is as likely as any.
         LaneError::Stream(_) | LaneError::Silent if elsewhere => path.hops.first().map(|hop| hop.node_id.clone()),

@@ -12,7 +12,7 @@ use super::sink::{Caller, Nowhere, Reread, Sink, Stream};
 use super::skipped::Skipped;
 use super::states::States;
 use super::work_queue::Work;
-use crate::digest::{Digest, is_subtree, part_digest, part_hasher};
+use crate::digest::{Digest, Proof, is_subtree};
 use crate::documents::entry::{Kind, Segment};
 use crate::documents::event::{FailureReason, SkipReason};
 use crate::documents::percent;
@@ -57,6 +57,8 @@ impl<E: Into<StreamError>> From<E> for ChunkError {
 pub struct Reading {
     pub source: Arc<dyn Source>,
     pub skipped: Arc<Skipped>,
+    /// What files are digested with.
+    pub proof: Proof,
     pub states: Arc<States>,
     pub helpers: Arc<Helpers>,
 }
@@ -259,12 +261,15 @@ impl Reader<'_> {
         Frame::Segment(header).encode(&mut self.frame);
         sink.header(&self.frame);
         all.update(&self.frame);
-        let mut hasher = if segment.is_part() { part_hasher(segment.offset) } else { blake3::Hasher::new() };
+        let mut hasher = if segment.is_part() { self.of.proof.part(segment.offset) } else { self.of.proof.whole() };
         if let Some(file) = &mut file {
             let (mut offset, end, mut again) = (segment.offset, segment.offset + segment.length, false);
             let mut data = 0..0;
             let had = self.offer(&**file, segment, sink)?;
             let copies = self.caller.copies(segment);
+            if copies || had.has_any() {
+                hasher.with_copies();
+            }
             while offset < end {
                 if !self.caller.goes_on() {
                     return Err(ChunkError::Answered);
@@ -316,11 +321,13 @@ impl Reader<'_> {
                 offset += count as u64;
             }
         }
-        let digest = if is_part(segment) { part_digest(&hasher) } else { *hasher.update(&target).finalize().as_bytes() };
-        all.update(&digest);
+        if !is_part(segment) {
+            hasher.update(&target);
+        }
+        let digest = hasher.end(all);
         let Some(file) = file else { return Ok((digest, before)) };
         let Self { of, caller, buffer, .. } = self;
-        let mut look = SecondLook { file: &*file, segment, states: &of.states, caller: *caller, buffer };
+        let mut look = SecondLook { file: &*file, segment, states: &of.states, proof: of.proof, caller: *caller, buffer };
         let state = look.settle(&digest, before)?;
         Ok((digest, state))
     }

@@ -14,7 +14,7 @@ use super::sent_journal::{Earlier, SentJournal};
 use super::skipped::Skipped;
 use super::states::States;
 use super::work_queue::{Work, WorkQueue};
-use crate::digest::Digest;
+use crate::digest::{Digest, Proof};
 use crate::documents::chunk::{Chunk, ChunkState};
 use crate::documents::event::FailureReason;
 use crate::documents::plan::TransferPlan;
@@ -71,6 +71,7 @@ impl Chunks {
     #[must_use]
     pub fn new(
         plan: &TransferPlan,
+        proof: Proof,
         patience: Patience,
         sent_journal: SentJournal,
         earlier: Earlier,
@@ -86,7 +87,7 @@ impl Chunks {
             counters: Counters::default(),
             skipped: Arc::new(Skipped::going_on_from(earlier.left_out, Arc::clone(&sent_journal))),
             sent_journal,
-            ledger: Mutex::new(Ledger::new(Arc::clone(&digests), Arc::clone(&states))),
+            ledger: Mutex::new(Ledger::new(Arc::clone(&digests), Arc::clone(&states), proof)),
             states,
             digests,
             part_bytes: plan.chunk_size_bytes,
@@ -166,6 +167,11 @@ impl Chunks {
         self.queue.recalled();
     }
 
+    /// Nothing tells what a delivered chunk stood for: the ends differ about it in the end, and what it held comes again.
+    pub fn unknown(&self) {
+        self.queue.recalled();
+    }
+
     /// An attempt is over on this lane; where no other lane has the chunk, the table decides how it goes on.
     pub fn failed(&self, work: Work, lane: &Arc<Handle>, reason: FailureReason, message: String) {
         let failure = Failure { chunk: work.chunk, attempt: work.attempt, path: lane.path.to_string(), reason, message };
@@ -220,7 +226,7 @@ mod tests {
     }
 
     fn chunks() -> (Chunks, Inboxes) {
-        Chunks::new(&plan(), Patience::default(), SentJournal::default(), Earlier::default(), EntryTable::default())
+        Chunks::new(&plan(), Proof::Blake3, Patience::default(), SentJournal::default(), Earlier::default(), EntryTable::default())
     }
 
     fn digests(chunks: &Chunks) -> BTreeMap<u64, Digest> {
@@ -261,9 +267,11 @@ mod tests {
     #[test]
     fn what_an_earlier_process_sent_and_noted_is_not_read_again() {
         let folder = tempfile::tempdir().unwrap();
-        let journal = || SentJournal::go_on(Some(sent_journal::open(&folder.path().join("send.sent")).unwrap()), &plan().plan_id).0;
+        let journal =
+            || SentJournal::go_on(Some(sent_journal::open(&folder.path().join("send.sent")).unwrap()), &plan().plan_id, Proof::Blake3).0;
         journal().note(0, &whole(3));
-        let (chunks, inboxes) = Chunks::new(&plan(), Patience::default(), journal(), Earlier::default(), EntryTable::default());
+        let (chunks, inboxes) =
+            Chunks::new(&plan(), Proof::Blake3, Patience::default(), journal(), Earlier::default(), EntryTable::default());
         let items = [item(0, ChunkState::Delivered, 1, None), item(1, ChunkState::Delivered, 1, None)];
         chunks.settled_before(items.iter());
         assert_eq!((digests(&chunks), delivered_count(&chunks)), (BTreeMap::from([(3, [3; 32])]), 2));

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use super::Shared;
 use super::blame;
 use super::chunk_writer::{self, ChunkError, ChunkWriter};
 pub use super::handle::Handle;
@@ -17,6 +16,7 @@ use super::sending::Sending;
 use super::streams::LaneError;
 use super::unacknowledged::Unacknowledged;
 use super::work_queue::{Next, Verdict, Work};
+use super::{SendError, Shared};
 use crate::defaults::{COMES_BACK_LOOK, COMES_BACK_WITHIN, RECONNECT_PAUSE, RECONNECT_PAUSE_MAX, STACK_BYTES};
 use crate::documents::command::Compress;
 use crate::documents::event::FailureReason;
@@ -116,7 +116,13 @@ impl Lane {
     /// One stream from connecting to leaving.
     fn converse(&self, waiting: &Unacknowledged, worked: &mut bool) -> Result<(), LaneError> {
         let shared = &self.shared;
-        let (sealer, reader) = shared.streams.open(&self.path, self.number, &self.handle)?;
+        let opened = shared.streams.open(&self.path, self.number, &self.handle).inspect_err(|error| {
+            if let LaneError::OtherProof(theirs) = error {
+                let (ours, theirs) = (shared.reading.proof.as_str(), theirs.as_str());
+                lock(&shared.trouble).get_or_insert(SendError::OtherProof { ours, theirs });
+            }
+        });
+        let (sealer, reader) = opened?;
         let now = Instant::now();
         shared.hearing.heard(&self.handle, now);
         let packer = (shared.compress == Compress::Auto).then(Packer::new).transpose().map_err(StreamError::from)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::chunk_writer::Sent;
 use super::states::States;
-use crate::digest::{Digest, merge_parts};
+use crate::digest::{Digest, Proof};
 use crate::entry_table::EntryTable;
 
 /// Digests of whole entries, and of the parts of files that are not complete yet.
@@ -15,12 +15,13 @@ pub struct Ledger {
     /// Bytes of chunks whose acknowledgement was lost; they count if the table says that the chunk is delivered.
     held: HashMap<u64, Sent>,
     states: Arc<States>,
+    proof: Proof,
 }
 
 impl Ledger {
     /// An empty one, which notes whole entries in this table.
-    pub fn new(whole: Arc<EntryTable<Digest>>, states: Arc<States>) -> Self {
-        Self { whole, parts: HashMap::new(), held: HashMap::new(), states }
+    pub fn new(whole: Arc<EntryTable<Digest>>, states: Arc<States>, proof: Proof) -> Self {
+        Self { whole, parts: HashMap::new(), held: HashMap::new(), states, proof }
     }
 
     /// Notes a delivered chunk.
@@ -35,7 +36,7 @@ impl Ledger {
                     *slot = Some(digest);
                 }
                 let known: Option<Vec<Digest>> = parts.iter().copied().collect();
-                if let Some(merged) = known.and_then(|parts| merge_parts(&parts, size, part_size)) {
+                if let Some(merged) = known.and_then(|parts| self.proof.merge(&parts, size, part_size)) {
                     self.whole.insert(entry, &merged);
                     self.parts.remove(&entry);
                     self.states.forget(entry);
@@ -66,17 +67,17 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::digest::{part_digest, part_hasher};
+    use crate::digest::Proof;
     use crate::ends::Identity;
 
     const PART: u64 = 1024;
 
     fn ledger() -> Ledger {
-        Ledger::new(Arc::default(), Arc::new(States::going_on_from(HashMap::new(), PART)))
+        Ledger::new(Arc::default(), Arc::new(States::going_on_from(HashMap::new(), PART)), Proof::Blake3)
     }
 
     fn part(offset: u64, bytes: &[u8]) -> Sent {
-        let digest = part_digest(part_hasher(offset).update(bytes));
+        let digest = Proof::Blake3.part(offset).update(bytes).digest();
         Sent::Part { entry: 7, size: 3 * PART, offset, state: Identity::NONE, digest }
     }
 

@@ -63,7 +63,7 @@ pub use work_queue::GivenUp;
 
 use crate::control::{Control, ControlError, Side, unix_now};
 use crate::defaults;
-use crate::digest::Digest;
+use crate::digest::{Digest, Proof};
 use crate::documents::command::Compress;
 use crate::documents::event::Progress;
 use crate::documents::plan::TransferPlan;
@@ -102,6 +102,8 @@ pub struct Config {
     /// With a destination that takes nothing.
     pub patience: Patience,
     pub compress: Compress,
+    /// As the receiver's.
+    pub proof: Proof,
 }
 
 /// The sender cannot go on.
@@ -114,6 +116,9 @@ pub enum SendError {
     /// It has no room, or its file system fails, for longer than is waited for it; what it said.
     #[error("{0}")]
     DestinationFull(String),
+    /// The receiver digests otherwise, so nothing that is sent could count.
+    #[error("verify is for {ours} here, and for {theirs} at the receiver; both ends of a transfer need the same")]
+    OtherProof { ours: &'static str, theirs: &'static str },
     #[error(transparent)]
     Control(#[from] ControlError),
 }
@@ -194,21 +199,36 @@ impl Shared {
 
 /// Sends until both ends have finished, or told to stop.
 pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Outcome, SendError> {
-    let Config { epoch, before, journal, plan, plan_key, prefix, source, router, identity, rules, keepalive, patience, compress, overflow } =
-        config;
+    let Config {
+        epoch,
+        before,
+        journal,
+        plan,
+        plan_key,
+        prefix,
+        source,
+        router,
+        identity,
+        rules,
+        keepalive,
+        patience,
+        compress,
+        proof,
+        overflow,
+    } = config;
     let serial = u64::from_be_bytes(crate::secure::keys::random().map_err(io::Error::other)?);
-    let (sent_journal, earlier) = SentJournal::go_on(journal, &plan.plan_id);
-    let (chunks, Inboxes { failures, recalls }) = Chunks::new(&plan, patience, sent_journal, earlier, EntryTable::new(overflow));
+    let (sent_journal, earlier) = SentJournal::go_on(journal, &plan.plan_id, proof);
+    let (chunks, Inboxes { failures, recalls }) = Chunks::new(&plan, proof, patience, sent_journal, earlier, EntryTable::new(overflow));
     let (skipped, states) = (Arc::clone(&chunks.skipped), Arc::clone(&chunks.states));
     let peer_key = crate::peer::pinned(Arc::clone(&control), Side::Receiver);
-    let streams = Arc::new(Streams { epoch, router, identity, peer_key, rules, limit: Bucket::unlimited() });
+    let streams = Arc::new(Streams { epoch, proof, router, identity, peer_key, rules, limit: Bucket::unlimited() });
     let shared = Arc::new(Shared {
         owner: format!("sender-{epoch}-{serial:016x}"),
         whole_plan: OnceLock::new(),
         pretests: Arc::new(Pretests::new(Arc::clone(&streams), Arc::clone(&control))),
         repairs: Repairs::default(),
         offers: Offers::default(),
-        reading: Reading { source, skipped, states, helpers: Arc::default() },
+        reading: Reading { source, proof, skipped, states, helpers: Arc::default() },
         trouble: Mutex::default(),
         asked: UnderWay::default(),
         hearing: Hearing::default(),

@@ -1,4 +1,5 @@
-//! Digests of what an earlier sender had delivered, read from the source again: nothing is sent for them.
+//! Digests of what an earlier sender had delivered, read from the source again: nothing is sent for them. Where digests do not tell content,
+//! it is sent again.
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -14,6 +15,12 @@ use crate::documents::chunk::Chunk;
 pub fn run(shared: &Shared, asked: &Receiver<Vec<u64>>) {
     let mut digester = Digester::new(shared.reading.clone());
     while let Ok(chunks) = asked.recv() {
+        // What the source is by now would only have to fit what was sent.
+        if !shared.reading.proof.tells_content() {
+            tracing::warn!(chunks = chunks.len(), "delivered, and not noted: sent again in the end");
+            chunks.iter().for_each(|_| shared.chunks.unknown());
+            continue;
+        }
         for some in chunks.chunks(RECALL_CHUNKS) {
             while let Err(error) = recall(shared, &mut digester, some) {
                 tracing::warn!(%error, "recall");

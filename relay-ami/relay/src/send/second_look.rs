@@ -6,7 +6,7 @@ use super::chunk_writer::{ChunkError, is_part};
 use super::sink::Caller;
 use super::states::{Joins, States};
 use crate::defaults::SECOND_LOOKS;
-use crate::digest::{Digest, part_digest, part_hasher};
+use crate::digest::{Digest, Proof};
 use crate::documents::entry::Segment;
 use crate::documents::event::SkipReason;
 use crate::ends::{Identity, SourceFailure, SourceFile};
@@ -19,6 +19,7 @@ pub struct SecondLook<'a> {
     pub file: &'a dyn SourceFile,
     pub segment: &'a Segment,
     pub states: &'a States,
+    pub proof: Proof,
     pub caller: &'a dyn Caller,
     pub buffer: &'a mut [u8],
 }
@@ -77,7 +78,7 @@ impl SecondLook<'_> {
     /// Fails where the bytes of the segment, or of the part at another offset, are not those of this digest any more.
     fn is_still(&mut self, offset: u64, digest: &Digest) -> Result<(), ChunkError> {
         let of_part = is_part(self.segment);
-        let mut hasher = if of_part { part_hasher(offset) } else { blake3::Hasher::new() };
+        let mut hasher = if of_part { self.proof.part(offset) } else { self.proof.whole() };
         let length = if of_part { self.states.part_length(offset, self.segment.size) } else { self.segment.length };
         let (mut at, end) = (offset, offset + length);
         while at < end {
@@ -90,8 +91,7 @@ impl SecondLook<'_> {
             self.caller.reread(count as u64);
             at += count as u64;
         }
-        let now = if of_part { part_digest(&hasher) } else { *hasher.finalize().as_bytes() };
-        if now == *digest {
+        if hasher.digest() == *digest {
             return Ok(());
         }
         Err(self.changed(format!("its bytes from {offset} on are not those any more that were read of it before")))

@@ -17,7 +17,7 @@ use std::sync::Mutex;
 use super::chunk_writer::Sent;
 use super::skipped::LeftOut;
 use super::states::Begun;
-use crate::digest::Digest;
+use crate::digest::{Digest, Proof};
 use crate::documents::text::PlanId;
 use crate::ends::Identity;
 use crate::thread::lock;
@@ -61,10 +61,10 @@ enum Record {
 }
 
 impl SentJournal {
-    /// The journal in a file of [`open`], and what an earlier sender of the same plan has noted in it. One that cannot be used costs
+    /// The journal in a file of [`open`], and what an earlier sender of the same plan, with digests of the same kind, has noted in it. One that cannot be used costs
     /// time, and ends no transfer.
-    pub fn go_on(file: Option<File>, plan: &PlanId) -> (Self, Earlier) {
-        let opened = file.map(|file| go_on(file, plan)).transpose().unwrap_or_else(|error| {
+    pub fn go_on(file: Option<File>, plan: &PlanId, proof: Proof) -> (Self, Earlier) {
+        let opened = file.map(|file| go_on(file, plan, proof)).transpose().unwrap_or_else(|error| {
             tracing::warn!(%error, "journal of what was sent");
             None
         });
@@ -126,8 +126,8 @@ impl Read for At<'_> {
     }
 }
 
-fn go_on(mut file: File, plan: &PlanId) -> io::Result<(State, Earlier)> {
-    let head = encode(PLAN, &plan_digest(plan));
+fn go_on(mut file: File, plan: &PlanId, proof: Proof) -> io::Result<(State, Earlier)> {
+    let head = encode(PLAN, &proof.of_journal(FORMAT, plan.as_str()));
     let (chunks, earlier, length) = read(&file, &head)?;
     // What a process that died has left of a record would hide all that comes after it.
     file.set_len(length)?;
@@ -235,10 +235,6 @@ fn number(bytes: &[u8], at: usize) -> u64 {
     bytes[at..at + 8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }
 
-fn plan_digest(plan: &PlanId) -> Digest {
-    blake3::Hasher::new_derive_key(FORMAT).update(plan.as_str().as_bytes()).finalize().into()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -262,7 +258,7 @@ mod tests {
     }
 
     fn go_on_in(path: &Path, plan: &PlanId) -> SentJournal {
-        SentJournal::go_on(Some(open(path).unwrap()), plan).0
+        SentJournal::go_on(Some(open(path).unwrap()), plan, Proof::Blake3).0
     }
 
     /// Returns what a sender would know, as text.
@@ -287,6 +283,8 @@ mod tests {
         assert_eq!(known(&path, &plan("a")), all);
         go_on_in(&path, &plan("a")).note(4, &part(10));
         assert_eq!(known(&path, &plan("a"))[1].1, format!("{:?}", part(10)), "what was sent last counts");
+        assert!(SentJournal::go_on(Some(open(&path).unwrap()), &plan("a"), Proof::Crc64).0.take(4).is_none(), "digests of another kind");
+        noted(&path);
         assert_eq!(known(&path, &plan("b")), []);
         assert_eq!(known(&path, &plan("a")), [], "it began anew");
     }
@@ -295,7 +293,7 @@ mod tests {
     fn what_was_left_out_and_of_which_state_parts_are_is_known_to_the_next_sender_of_the_same_plan() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("send.sent");
-        let earlier = |digit: &str| SentJournal::go_on(Some(open(&path).unwrap()), &plan(digit)).1;
+        let earlier = |digit: &str| SentJournal::go_on(Some(open(&path).unwrap()), &plan(digit), Proof::Blake3).1;
         noted(&path);
         go_on_in(&path, &plan("a")).note_left_out(&left_out(2));
         let found = earlier("a");
@@ -332,7 +330,7 @@ mod tests {
     fn without_a_file_or_with_one_that_takes_nothing_no_sender_fails() {
         let folder = tempfile::tempdir().unwrap();
         for file in [None, Some(File::open(folder.path()).unwrap())] {
-            let (journal, _) = SentJournal::go_on(file, &plan("a"));
+            let (journal, _) = SentJournal::go_on(file, &plan("a"), Proof::Blake3);
             journal.note(1, &whole(1));
             assert!(journal.take(1).is_none());
         }

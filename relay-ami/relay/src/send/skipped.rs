@@ -207,6 +207,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+    use crate::digest::Proof;
     use crate::send::builders::{plan, segment};
     use crate::send::sent_journal;
 
@@ -226,7 +227,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let sender = || {
             let file = sent_journal::open(&folder.path().join("send.sent")).unwrap();
-            let (journal, earlier) = SentJournal::go_on(Some(file), &plan().plan_id);
+            let (journal, earlier) = SentJournal::go_on(Some(file), &plan().plan_id, Proof::Blake3);
             Skipped::going_on_from(earlier.left_out, Arc::new(journal))
         };
         let noted = sender();

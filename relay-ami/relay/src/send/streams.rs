@@ -8,6 +8,7 @@ use std::time::Instant;
 use super::handle::Handle;
 use crate::deadline::Deadline;
 use crate::defaults::{HANDSHAKE_TIMEOUT, SILENT_AFTER};
+use crate::digest::Proof;
 use crate::documents::membership::Path;
 use crate::rate::{Bucket, RateRules};
 use crate::route::{RouteError, Router};
@@ -27,6 +28,8 @@ pub enum LaneError {
     /// Every relay has passed the stream on, and the receiver has not answered it.
     #[error(transparent)]
     Unwelcome(StreamError),
+    #[error("the receiver digests by {}", .0.as_str())]
+    OtherProof(Proof),
     #[error(transparent)]
     Stream(#[from] StreamError),
     /// The receiver was heard on other paths meanwhile.
@@ -37,6 +40,7 @@ pub enum LaneError {
 /// State that every stream of this sender has in common.
 pub struct Streams {
     pub epoch: u64,
+    pub proof: Proof,
     pub router: Router,
     pub identity: Identity,
     pub peer_key: Arc<KeyCheck>,
@@ -49,10 +53,11 @@ impl Streams {
     /// A lane's stream, once the receiver has answered.
     pub fn open(&self, path: &Path, lane: u32, handle: &Handle) -> Result<(Sealer, FrameReader), LaneError> {
         let socket = self.router.open(path)?;
-        self.greet(socket, path, lane, handle).map_err(LaneError::Unwelcome)
+        let (sealer, reader, proof) = self.greet(socket, path, lane, handle).map_err(LaneError::Unwelcome)?;
+        if proof == self.proof { Ok((sealer, reader)) } else { Err(LaneError::OtherProof(proof)) }
     }
 
-    fn greet(&self, socket: TcpStream, path: &Path, lane: u32, handle: &Handle) -> Result<(Sealer, FrameReader), StreamError> {
+    fn greet(&self, socket: TcpStream, path: &Path, lane: u32, handle: &Handle) -> Result<(Sealer, FrameReader, Proof), StreamError> {
         let outlet = Outlet::new(socket, &self.rules, Some(&self.limit));
         let socket = outlet.socket();
         *lock(&handle.socket) = Some(Arc::clone(&socket));
@@ -67,17 +72,18 @@ impl Streams {
             path: path.path_id.to_string(),
             generation: path.generation,
             lane,
+            proof: self.proof,
         };
         hello.encode(sealer.frames());
         sealer.flush()?;
-        match reader.expect()? {
-            Frame::Welcome { version: VERSION, .. } => {}
+        let proof = match reader.expect()? {
+            Frame::Welcome { version: VERSION, proof, .. } => proof,
             other => return Err(StreamError::Protocol(format!("{other:?} where Welcome of version {VERSION} should be"))),
-        }
+        };
         handle.round_trip.store(u64::try_from(asked_at.elapsed().as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
         // From now on silence tells, and a write may wait for the receiver's disk.
         socket.set_read_timeout(None)?;
         socket.set_write_timeout(None)?;
-        Ok((sealer, reader))
+        Ok((sealer, reader, proof))
     }
 }

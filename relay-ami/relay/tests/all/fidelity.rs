@@ -10,6 +10,7 @@ use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan;
 use cpt_relay::compare::Listing;
 use cpt_relay::control::Control as _;
+use cpt_relay::digest::Proof;
 use cpt_relay::documents::attributes::{Attributes, Owner, Preserve};
 use cpt_relay::documents::command::Compare;
 use cpt_relay::documents::entry::{Kind, ListingEntry};
@@ -373,7 +374,7 @@ fn owners_are_found_by_name_and_one_that_is_not_known_by_number() {
     }
     let (transfer, folder) = (TransferId::new("t").unwrap(), tempfile::tempdir().unwrap());
     let destination = PosixDestination::new(folder.path().join("to"));
-    let (to, _) = destination.open(&transfer, &PlanId::new("1".repeat(32)).unwrap(), CHUNK).unwrap();
+    let (to, _) = destination.open(&transfer, &PlanId::new("1".repeat(32)).unwrap(), CHUNK, Proof::Blake3).unwrap();
     // Every Linux has `root`; nobody has the other.
     for (entry, (name, number)) in [("root", 0), ("no-such-name", 4_242)].into_iter().enumerate() {
         let owner = Owner { uid: 4_242, gid: 4_242, user: Some(name.to_owned()), group: Some(name.to_owned()) };

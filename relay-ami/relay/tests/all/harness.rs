@@ -270,6 +270,7 @@ impl Transfer {
             keepalive: self.keepalive,
             patience: self.patience,
             compress: self.compress,
+            proof: self.verify.proof(),
         };
         let (control, stopped) = (Arc::clone(&self.control), stop.clone());
         let thread = std::thread::spawn(move || send::run(config, control, &stopped).unwrap());

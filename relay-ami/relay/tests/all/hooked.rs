@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use cpt_relay::digest::Digest;
+use cpt_relay::digest::{ContentHasher, Digest, Proof};
 use cpt_relay::documents::survey::Survey;
 use cpt_relay::documents::text::{DirectoryId, PlanId, TransferId};
 use cpt_relay::ends::posix::PosixDestination;
@@ -59,8 +59,8 @@ impl Destination for Hooked {
         self.to.view()
     }
 
-    fn open(&self, transfer: &TransferId, plan: &PlanId, part_size: u64) -> io::Result<(Box<dyn OpenDestination>, Left)> {
-        let (to, left) = self.to.open(transfer, plan, part_size)?;
+    fn open(&self, transfer: &TransferId, plan: &PlanId, part_size: u64, proof: Proof) -> io::Result<(Box<dyn OpenDestination>, Left)> {
+        let (to, left) = self.to.open(transfer, plan, part_size, proof)?;
         Ok((Box::new(Open { to, before: Arc::clone(&self.before) }), left))
     }
 
@@ -151,8 +151,8 @@ impl SmallFile for Small {
         self.file.finish()
     }
 
-    fn read_back(&self, digest: &Digest, heard: Heard<'_>) -> io::Result<()> {
-        self.file.read_back(digest, heard)
+    fn read_back(&self, hasher: ContentHasher, digest: &Digest, heard: Heard<'_>) -> io::Result<()> {
+        self.file.read_back(hasher, digest, heard)
     }
 
     fn place(self: Box<Self>, path: &[u8]) -> io::Result<Option<Identity>> {
@@ -176,9 +176,9 @@ impl LargeFile for Large {
         self.file.prepare_sync()
     }
 
-    fn read_back(&self, range: Range<u64>, digest: &Digest, heard: Heard<'_>) -> io::Result<()> {
+    fn read_back(&self, range: Range<u64>, hasher: ContentHasher, digest: &Digest, heard: Heard<'_>) -> io::Result<()> {
         (self.before)(Step::Read);
-        self.file.read_back(range, digest, heard)
+        self.file.read_back(range, hasher, digest, heard)
     }
 
     fn next_hole(&self, from: u64) -> io::Result<Option<Hole>> {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use cpt_laboratory::directory::Directory;
 use cpt_relay::control::{Control as _, ControlError};
+use cpt_relay::digest::Proof;
 use cpt_relay::documents::plan::PlanListing;
 use cpt_relay::documents::survey::LISTING_FOLDER;
 use cpt_relay::documents::text::{HexDigest, PlanId, TransferId};
@@ -55,7 +56,7 @@ impl Site {
         let root = folder.path().join("destination");
         let place = PosixDestination::new(root.clone());
         let (transfer, plan) = (TransferId::new("t").unwrap(), PlanId::new("0".repeat(32)).unwrap());
-        let (capabilities, (destination, _)) = (place.capabilities(), place.open(&transfer, &plan, 1024).unwrap());
+        let (capabilities, (destination, _)) = (place.capabilities(), place.open(&transfer, &plan, 1024, Proof::Blake3).unwrap());
         std::fs::create_dir(root.join("d")).unwrap();
         for name in ["d/planned", "kept", "planned"] {
             std::fs::write(root.join(name), name).unwrap();
@@ -118,6 +119,7 @@ impl Site {
             placed,
             skipped: &HashSet::new(),
             sent: &sent,
+            proof: Proof::Blake3,
             reading: Reading { disk: &UnderWay::default(), reread: &AtomicU64::default() },
         }
         .run()

@@ -4,6 +4,7 @@ mod aws;
 mod budget;
 mod by_hand;
 mod changed_parts;
+mod checksums;
 mod comparison;
 mod compression;
 mod contracts;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use rustls::{ServerConnection, StreamOwned};
 
 use cpt_relay::deadline::Deadline;
+use cpt_relay::digest::Proof;
 use cpt_relay::rate::RateRules;
 use cpt_relay::secure::keys::Identity;
 use cpt_relay::secure::outlet::Outlet;
@@ -26,7 +27,7 @@ fn pair() -> (TcpStream, TcpStream) {
 }
 
 fn frames() -> [Frame; 2] {
-    [Frame::Ack { chunk: 1, attempt: 2 }, Frame::Welcome { version: 1, epoch: 3 }]
+    [Frame::Ack { chunk: 1, attempt: 2 }, Frame::Welcome { version: 1, epoch: 3, proof: Proof::Blake3 }]
 }
 
 /// Two records and the end of the stream.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cpt_laboratory::directory::Directory;
 use cpt_relay::control::{Control, KeyRecord, Side};
 use cpt_relay::deadline::Deadline;
-use cpt_relay::digest::{Digest, part_digest, part_hasher};
+use cpt_relay::digest::{Digest, Proof};
 use cpt_relay::documents::chunk::{Chunk, item_key};
 use cpt_relay::documents::entry::Kind;
 use cpt_relay::documents::event::FailureReason;
@@ -48,12 +48,12 @@ impl Entry {
         Self { header: SegmentHeader { mode: 0o755, ..header(entry, Kind::Directory, path, 0, 0, 0) }, bytes: Vec::new() }
     }
 
-    fn digest(&self) -> Digest {
+    fn digest(&self, proof: Proof) -> Digest {
         let is_part = self.header.kind == Kind::File && self.header.length < self.header.size;
         if is_part {
-            return part_digest(part_hasher(self.header.offset).update(&self.bytes));
+            return proof.part(self.header.offset).update(&self.bytes).digest();
         }
-        *blake3::hash(&[&*self.bytes, &self.header.target].concat()).as_bytes()
+        proof.whole().update(&self.bytes).update(&self.header.target).digest()
     }
 }
 
@@ -83,11 +83,16 @@ fn header(entry: u64, kind: Kind, path: &[u8], size: u64, offset: u64, length: u
 
 /// The digest that an honest sender of these entries gives.
 pub fn digest(entries: &[Entry]) -> Digest {
+    digest_by(Proof::default(), entries)
+}
+
+/// The same, where the transfer has this proof.
+pub fn digest_by(proof: Proof, entries: &[Entry]) -> Digest {
     let mut all = blake3::Hasher::new();
     for entry in entries {
         let mut frame = Vec::new();
         Frame::Segment(entry.header.clone()).encode(&mut frame);
-        all.update(&frame).update(&entry.digest());
+        all.update(&frame).update(&entry.digest(proof));
     }
     *all.finalize().as_bytes()
 }
@@ -103,6 +108,7 @@ pub fn introduce(transfer: &Transfer) -> Identity {
 /// One stream to the receiver.
 pub struct Speaker {
     control: Arc<Directory>,
+    pub proof: Proof,
     pub sealer: Sealer,
     pub reader: FrameReader,
 }
@@ -113,9 +119,11 @@ impl Speaker {
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
         let outlet = Outlet::new(socket, &RateRules::default(), None);
         let (sealer, opener) = handshake::connect(outlet, identity, Arc::new(|_| true), Deadline::after(PATIENCE)).unwrap();
-        let mut speaker = Self { control: Arc::clone(&transfer.control), sealer, reader: FrameReader::new(opener) };
+        let mut speaker =
+            Self { control: Arc::clone(&transfer.control), proof: transfer.verify.proof(), sealer, reader: FrameReader::new(opener) };
         let (path, transfer) = ("direct".to_owned(), transfer.id.to_string());
-        speaker.say(&Frame::Hello { version: VERSION, transfer, epoch: 1, path, generation: 1, lane: 0 });
+        let proof = speaker.proof;
+        speaker.say(&Frame::Hello { version: VERSION, transfer, epoch: 1, path, generation: 1, lane: 0, proof });
         assert!(matches!(speaker.reader.expect().unwrap(), Frame::Welcome { .. }));
         speaker
     }

@@ -1,12 +1,13 @@
 //! Inside the encryption: what a sender with bad memory says, which no cipher can tell from the truth.
 
 use cpt_relay::digest::Digest;
+use cpt_relay::documents::command::Verify;
 use cpt_relay::receive;
 use cpt_relay::secure::keys::Identity;
 use cpt_relay::wire::frame::Frame;
 
 use crate::harness::{Running, Transfer, noise};
-use crate::speaker::{Answer, Entry, Speaker, digest, introduce};
+use crate::speaker::{Answer, Entry, Speaker, digest_by, introduce};
 use crate::tally::{Count, Random, Run};
 
 const CHUNK: u64 = 64 << 10;
@@ -36,6 +37,10 @@ const ORDERS: [&str; 12] = [
 ];
 
 pub fn run(run: &Run<'_>) {
+    [Verify::Digest, Verify::Crc64].into_iter().for_each(|verify| all(run, verify));
+}
+
+fn all(run: &Run<'_>, verify: Verify) {
     let mut lies = Vec::new();
     for _ in 0..run.factor {
         lies.extend([Lie::Data; 60]);
@@ -45,6 +50,7 @@ pub fn run(run: &Run<'_>) {
     }
     let mut transfer = Transfer::plan(CHUNK, None, |_| {});
     transfer.plan.bytes = 1 << 20;
+    transfer.verify = verify;
     let receiver = transfer.receive();
     let mut bench = Bench { identity: introduce(&transfer), speaker: None, transfer, receiver };
     let mut random = Random::new(run.seed, "inside", 0);
@@ -132,7 +138,8 @@ impl Bench {
         for entry in entries {
             speaker.entry(entry);
         }
-        speaker.say(&Frame::Digest(digest(entries)));
+        let digest = digest_by(speaker.proof, entries);
+        speaker.say(&Frame::Digest(digest));
     }
 
     fn holds(&self, entry: &Entry) -> bool {
@@ -148,8 +155,8 @@ impl Bench {
 
     /// Whether the receiver refuses the chunk or ends the stream.
     fn is_found_out(&mut self, chunk: u64, lie: Lie, entries: &[Entry], random: &mut Random) -> bool {
-        let truth = digest(entries);
         let speaker = self.stream();
+        let truth = digest_by(speaker.proof, entries);
         match lie {
             Lie::Data => {
                 let mut spoiled = entries.to_vec();
@@ -213,8 +220,8 @@ fn disorder(speaker: &mut Speaker, chunk: u64, number: usize, entries: &[Entry],
         }
         3 => speaker.say(&Frame::Ack { chunk, attempt: 1 }),
         4 => {
-            let (transfer, path) = ("t-1".to_owned(), "direct".to_owned());
-            speaker.say(&Frame::Hello { version: 1, transfer, epoch: 1, path, generation: 1, lane: 0 });
+            let (transfer, path, proof) = ("t-1".to_owned(), "direct".to_owned(), speaker.proof);
+            speaker.say(&Frame::Hello { version: 1, transfer, epoch: 1, path, generation: 1, lane: 0, proof });
         }
         5 => {
             speaker.begin(chunk, 1, 2);

@@ -45,6 +45,7 @@ pub fn run(run: &Run<'_>) {
 fn one(run: &Run<'_>, number: usize) {
     let mut random = Random::new(run.seed, "relay", number);
     let mut transfer = Transfer::plan(crate::wire::CHUNK, Some(60), tree);
+    transfer.verify = run.verify(number);
     let (receiver, far) = (transfer.receive(), transfer.relay());
     let mut done = Vec::new();
     let mut paths = vec![membership::Path { lanes: 1, ..path("direct", &[], receiver.address) }];

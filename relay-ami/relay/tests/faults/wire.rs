@@ -41,6 +41,7 @@ pub fn run(run: &Run<'_>) {
 fn one(run: &Run<'_>, number: usize) {
     let mut random = Random::new(run.seed, "wire", number);
     let mut transfer = Transfer::plan(CHUNK, Some(ATTEMPTS), tree);
+    transfer.verify = run.verify(number);
     let receiver = transfer.receive();
     let recording = Arc::new(Recording::default());
     let mut hops: Vec<Hop> = vec![Hop::start(receiver.address, Vec::new(), Tape::Record(Arc::clone(&recording)))];

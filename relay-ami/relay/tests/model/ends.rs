@@ -14,6 +14,7 @@ use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan;
 use cpt_relay::acceptor::Limits;
 use cpt_relay::control::{Control, KeyRecord, Side};
+use cpt_relay::digest::Proof;
 use cpt_relay::documents::attributes::Preserve;
 use cpt_relay::documents::command::{Compress, Verify};
 use cpt_relay::documents::event::Progress;
@@ -158,7 +159,7 @@ impl Home {
     pub fn receiver_process(&self, verify: Verify) -> Result<(Running, SocketAddrV4), Ended> {
         let ready = self.path.join("receiver.ready");
         let _ = std::fs::remove_file(&ready);
-        let verify = if verify == Verify::Readback { "readback" } else { "digest" };
+        let verify = text_of(verify);
         let preserve = serde_json::to_string(&self.preserve).unwrap();
         let destination = self.place.directory().and_then(|path| path.to_str()).expect("a process writes into a directory");
         let listen = ["--listen", "127.0.0.1:0", "--ready", "receiver.ready", "--verify", verify, "--preserve", &preserve, destination];
@@ -237,9 +238,10 @@ impl Home {
         sent_journal::open(&self.path.join("route.sent")).unwrap()
     }
 
-    pub fn sender_process(&self) -> Running {
-        let attempts = self.attempts.to_string();
-        Running::process(&self.path, "sender", &["send", "--control-dir", "control", "--attempts", &attempts, "--route-key", "route.key"])
+    pub fn sender_process(&self, verify: Verify) -> Running {
+        let (attempts, verify) = (self.attempts.to_string(), text_of(verify));
+        let options = ["--attempts", &attempts, "--route-key", "route.key", "--verify", verify];
+        Running::process(&self.path, "sender", &[&["send", "--control-dir", "control"][..], &options].concat())
     }
 
     /// As a process does, a thread counts on from what the one before it has said.
@@ -248,7 +250,7 @@ impl Home {
     }
 
     /// With what somebody does to the source at `root` meanwhile.
-    pub fn sender_thread(&self, plan: &TransferPlan, living: Option<(PathBuf, Change)>) -> Running {
+    pub fn sender_thread(&self, plan: &TransferPlan, proof: Proof, living: Option<(PathBuf, Change)>) -> Running {
         let stop = Stop::new().unwrap();
         let (identity, epoch) = (Identity::generate().unwrap(), self.next_epoch(Side::Sender));
         let router = Router { transfer: plan.transfer_id.clone(), key: kept_route_key(&self.path.join("route.key")).unwrap() };
@@ -271,6 +273,7 @@ impl Home {
             patience: send::Patience::default(),
             // Those that are processes send as it is.
             compress: Compress::Auto,
+            proof,
         };
         let (counted, _) = Counted::new(self.directory(), None);
         Running::thread(&stop, move |stop| {
@@ -285,5 +288,13 @@ impl Home {
                 Err(error) => Ended::Failed(error.to_string()),
             }
         })
+    }
+}
+
+const fn text_of(verify: Verify) -> &'static str {
+    match verify {
+        Verify::Digest => "digest",
+        Verify::Readback => "readback",
+        Verify::Crc64 => "crc64",
     }
 }

@@ -148,7 +148,7 @@ impl World {
     /// Whether a sender has ended this plan with files left out that need not be: that holds for all who come after it.
     fn has_left_something_out(&self, must: &[&[u8]]) -> bool {
         let Some(plan) = self.transfer_plan() else { return false };
-        let (_, earlier) = SentJournal::go_on(Some(self.home.sent_journal()), &plan.plan_id);
+        let (_, earlier) = SentJournal::go_on(Some(self.home.sent_journal()), &plan.plan_id, self.proof());
         earlier.left_out.iter().any(|left_out| {
             let left_out = serde_json::to_value(left_out).unwrap();
             let path = left_out["path"].as_str().map(|path| percent::decode(path).unwrap()).unwrap_or_default();

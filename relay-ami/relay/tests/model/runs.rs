@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::time::{Duration, Instant};
 
+use cpt_relay::digest::Proof;
 use cpt_relay::documents::command::Verify;
 use cpt_relay::documents::membership::{BudgetLease, Membership, Path};
 use cpt_relay::documents::plan::TransferPlan;
@@ -171,6 +172,20 @@ impl World {
         Ok(Ends { sender, receiver, gate })
     }
 
+    /// Both ends of a plan's runs have the same proof.
+    fn verify(&self, run: &Run) -> Verify {
+        match self.current.map(|current| &self.plans[current].wish) {
+            Some(wish) if wish.crc64 => Verify::Crc64,
+            _ if run.readback => Verify::Readback,
+            _ => Verify::Digest,
+        }
+    }
+
+    /// What the runs of the current plan digest files with.
+    pub fn proof(&self) -> Proof {
+        self.verify(&Run::PLAIN).proof()
+    }
+
     /// A receiver, of which the sender is told.
     fn receiver(
         &mut self,
@@ -179,7 +194,7 @@ impl World {
         after: Option<u64>,
         lease: Option<BudgetLease>,
     ) -> Result<(Running, Option<Gate>), Ended> {
-        let verify = if run.readback { Verify::Readback } else { Verify::Digest };
+        let verify = self.verify(run);
         let (running, address, gate) = match run.receiver {
             As::Process if self.home.place.directory().is_some() => {
                 let (running, address) = self.home.receiver_process(verify)?;
@@ -208,8 +223,8 @@ impl World {
             self.tally.count("living: while it is read");
         }
         match run.sender {
-            As::Process => self.home.sender_process(),
-            As::Thread => self.home.sender_thread(plan, living),
+            As::Process => self.home.sender_process(self.verify(run)),
+            As::Thread => self.home.sender_thread(plan, self.verify(run).proof(), living),
         }
     }
 

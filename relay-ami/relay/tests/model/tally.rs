@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// What every run is to see, whoever runs it and wherever.
-const KINDS: [&str; 61] = [
+const KINDS: [&str; 62] = [
     "both ends killed",
     "changes at the destination between runs",
     "changes at the destination while data moves",
@@ -52,6 +52,7 @@ const KINDS: [&str; 61] = [
     "plans: by digest",
     "plans: by size and time",
     "plans: of everything",
+    "plans: proved by a CRC",
     "plans: that follow links",
     "plans: that leave links out which lead nowhere",
     "plans: that land under another path",

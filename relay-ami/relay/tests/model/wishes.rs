@@ -40,6 +40,8 @@ pub struct Wish {
     pub with_liar: bool,
     /// What links lead to arrives in their place.
     pub follows: bool,
+    /// Files are digested with a CRC at both ends.
+    pub crc64: bool,
 }
 
 impl Wish {
@@ -55,6 +57,7 @@ impl Wish {
         meanwhile: None,
         with_liar: false,
         follows: false,
+        crc64: false,
     };
 
     pub fn draw(random: &mut Random, source: usize) -> Self {
@@ -63,7 +66,7 @@ impl Wish {
         let meanwhile = (random.pick(&when), Op::draw_living(random));
         let rules = Rules::draw(random);
         let mut aside = random.aside();
-        let (follows, lands_elsewhere) = (aside.one_in(3), aside.one_in(4));
+        let (follows, lands_elsewhere, crc64) = (aside.one_in(3), aside.one_in(4), aside.one_in(3));
         Self {
             source,
             chunk_kib: random.pick(&[16, 16, 32]),
@@ -75,6 +78,7 @@ impl Wish {
             // The last draw: a seed draws all else as it did before.
             overwrite: random.pick(&[Overwrite::Always, Overwrite::Always, Overwrite::IfNewer, Overwrite::Never]),
             follows,
+            crc64,
             lands_as: lands_elsewhere.then_some(LANDS_AS),
         }
     }
@@ -106,6 +110,9 @@ impl Wish {
         }
         if self.follows {
             tally.count("plans: that follow links");
+        }
+        if self.crc64 {
+            tally.count("plans: proved by a CRC");
         }
         if self.with_liar {
             tally.count("plans: with a file that is no size");

@@ -1,6 +1,7 @@
-//! What stands for a kind, a reason or a flag on the wire: one byte each.
+//! What stands for a kind, a proof, a reason or a flag on the wire: one byte each.
 
 use crate::WireError;
+use crate::digest::Proof;
 use crate::documents::entry::Kind;
 use crate::documents::event::{FailureReason, SkipReason};
 
@@ -43,6 +44,21 @@ pub fn reason(byte: u8) -> Result<FailureReason, WireError> {
         4 => Ok(FailureReason::SourceUnreadable),
         5 => Ok(FailureReason::DestinationError),
         other => Err(WireError::Unknown { what: "failure reason", value: other.into() }),
+    }
+}
+
+pub const fn proof_byte(proof: Proof) -> u8 {
+    match proof {
+        Proof::Blake3 => 0,
+        Proof::Crc64 => 1,
+    }
+}
+
+pub fn proof(byte: u8) -> Result<Proof, WireError> {
+    match byte {
+        0 => Ok(Proof::Blake3),
+        1 => Ok(Proof::Crc64),
+        other => Err(WireError::Unknown { what: "proof", value: other.into() }),
     }
 }
 

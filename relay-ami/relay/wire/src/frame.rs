@@ -9,14 +9,14 @@
 //! right after it; and for each entry left out once more before `Finish`. The receiver says `Refused` before it acknowledges the chunk.
 //! `Full` takes the place of `Nack`, at once, where the destination as a whole takes nothing: the chunk is not to blame.
 
-use super::codes::{flag, kind, kind_byte, reason, reason_byte, skip_byte, skip_reason};
+use super::codes::{flag, kind, kind_byte, proof, proof_byte, reason, reason_byte, skip_byte, skip_reason};
 use super::{Fields, WireError, put16};
-use crate::digest::Digest;
+use crate::digest::{Digest, Proof};
 use crate::documents::entry::Kind;
 use crate::documents::event::{FailureReason, SkipReason};
 
 /// Version of the frames; both ends must have the same.
-pub const VERSION: u16 = 10;
+pub const VERSION: u16 = 11;
 /// `type` and `length`.
 pub const HEADER_BYTES: usize = 5;
 
@@ -32,6 +32,8 @@ pub enum Frame {
         path: String,
         generation: u64,
         lane: u32,
+        /// What files are digested with: both ends need the same.
+        proof: Proof,
     },
     Chunk {
         chunk: u64,
@@ -83,6 +85,7 @@ pub enum Frame {
     Welcome {
         version: u16,
         epoch: u64,
+        proof: Proof,
     },
     Ack {
         chunk: u64,
@@ -185,13 +188,14 @@ impl Frame {
         let start = out.len();
         out.extend_from_slice(&[self.type_byte(), 0, 0, 0, 0]);
         match self {
-            Self::Hello { version, transfer, epoch, path, generation, lane } => {
+            Self::Hello { version, transfer, epoch, path, generation, lane, proof } => {
                 out.extend_from_slice(&version.to_be_bytes());
                 put16(out, transfer.as_bytes());
                 out.extend_from_slice(&epoch.to_be_bytes());
                 put16(out, path.as_bytes());
                 out.extend_from_slice(&generation.to_be_bytes());
                 out.extend_from_slice(&lane.to_be_bytes());
+                out.push(proof_byte(*proof));
             }
             Self::Chunk { chunk, attempt, segments, phase } => {
                 out.extend_from_slice(&chunk.to_be_bytes());
@@ -238,9 +242,10 @@ impl Frame {
                 out.push(skip_byte(*reason));
                 put16(out, message.as_bytes());
             }
-            Self::Welcome { version, epoch } => {
+            Self::Welcome { version, epoch, proof } => {
                 out.extend_from_slice(&version.to_be_bytes());
                 out.extend_from_slice(&epoch.to_be_bytes());
+                out.push(proof_byte(*proof));
             }
             Self::Ack { chunk, attempt } => {
                 out.extend_from_slice(&chunk.to_be_bytes());
@@ -294,6 +299,7 @@ impl Frame {
                 path: fields.text16()?,
                 generation: fields.u64()?,
                 lane: fields.u32()?,
+                proof: proof(fields.u8()?)?,
             },
             0x02 => Self::Chunk { chunk: fields.u64()?, attempt: fields.u32()?, segments: fields.u32()?, phase: fields.u8()? },
             0x03 => Self::Segment(SegmentHeader {
@@ -318,7 +324,7 @@ impl Frame {
             0x0c => Self::Hole(fields.u64()?),
             0x0e => Self::Offer { block: fields.u32()?, digests: fields.bytes16()?.to_vec() },
             0x0f => Self::Copy(fields.u64()?),
-            0x81 => Self::Welcome { version: fields.u16()?, epoch: fields.u64()? },
+            0x81 => Self::Welcome { version: fields.u16()?, epoch: fields.u64()?, proof: proof(fields.u8()?)? },
             0x82 => Self::Ack { chunk: fields.u64()?, attempt: fields.u32()? },
             0x83 => Self::Nack { chunk: fields.u64()?, attempt: fields.u32()?, reason: reason(fields.u8()?)?, message: fields.text16()? },
             0x84 => Self::Finished {

@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 
 from lambdas.core.chunks import entry_list
 from lambdas.core.chunks.digest_diff import Digest
-from lambdas.core.chunks.file_list import Digests, parts
+from lambdas.core.chunks.file_list import Digests, Proof, parts
 from tests.paths import CONTRACTS
 
 LINE = Draft202012Validator(json.loads((CONTRACTS / "entry-outcome.schema.json").read_text()))
@@ -24,8 +24,8 @@ def listed(*paths: str, kind: str = "file") -> list[bytes]:
     return lines(*({"path": path, "kind": kind, "size": len(path)} for path in paths))
 
 
-def digests(*entries: int) -> Digests:
-    found = Digests()
+def digests(*entries: int, proof: Proof = "digest") -> Digests:
+    found = Digests(proof)
     list(found.noting(Digest(entry, A) for entry in entries))
     return found
 
@@ -51,6 +51,14 @@ def test_what_has_a_digest_was_sent_and_what_has_none_says_why() -> None:
         ("e", "refused", "not-verified"),
     ]
     assert (found[0]["proof"], found[0]["digest"], found[1]["message"]) == ("digest", A, "size was 3")
+
+
+def test_what_was_proved_by_a_checksum_says_so() -> None:
+    found = read(entry_list.sent([*listed("a"), *listed("d", kind="directory")], digests(0, 1, proof="crc64"), []))
+    assert [(one["proof"], one.get("crc64"), "digest" in one) for one in found] == [
+        ("crc64", A[-16:], False),
+        ("crc64", None, False),
+    ]
 
 
 def test_directories_have_a_proof_and_no_files_digest() -> None:

@@ -37,6 +37,8 @@ COMMANDS: dict[str, dict[str, Any]] = {
     "scan destination": commands.scan_destination(transfer()),
     "receive": commands.receive(transfer(), CONTROL, 1, f"{ENDS}plan.json"),
     "receive with readback": commands.receive(transfer(verify="readback"), CONTROL, 1, f"{ENDS}plan.json"),
+    "receive by checksum": commands.receive(transfer(verify="crc64"), CONTROL, 1, f"{ENDS}plan.json"),
+    "send by checksum": commands.send(transfer(verify="crc64"), CONTROL, 1, f"{ENDS}plan.json", 900),
     "send": commands.send(transfer(), CONTROL, 1, f"{ENDS}plan.json", 900),
     "send packed": commands.send(transfer(compress="auto"), CONTROL, 1, f"{ENDS}plan.json", 900),
     "scan digests": commands.scan_digests(transfer(), CONTROL, 3),
@@ -112,6 +114,13 @@ def test_the_users_of_the_request_are_told_to_whatever_touches_their_end() -> No
             SCHEMA.validate(command)
             assert command["runAs"] == user
     assert not any("runAs" in command for command in COMMANDS.values())
+
+
+def test_both_ends_are_told_the_same_proof() -> None:
+    for verify in ("digest", "readback", "crc64"):
+        asked = transfer(verify=verify)
+        ends = commands.receive(asked, CONTROL, 1, "plan.json"), commands.send(asked, CONTROL, 1, "plan.json", 900)
+        assert [end["verify"] for end in ends] == [verify, verify]
 
 
 def test_receiver_is_told_what_verification_the_request_wants() -> None:

@@ -214,10 +214,13 @@ def test_what_is_left_alone_is_noted_for_the_report(left: LeftAlone | None) -> N
     assert record.left_alone == left
 
 
-def gone_on(*chunks: Chunk, digest: str = "ab" * 32, **request: Any) -> Survey:
-    """The second run of a transfer; these are the chunks of its plan, one large file of 400 bytes in four parts."""
+def gone_on(*chunks: Chunk, digest: str = "ab" * 32, before: str = "digest", **request: Any) -> Survey:
+    """The second run of a transfer; these are the chunks of its plan, one large file of 400 bytes in four parts.
+
+    `before`: how the first one was verified.
+    """
     cloud = Cloud()
-    cloud.transfers.create(transfer())
+    cloud.transfers.create(transfer(verify=before))
     listing = PlanListing(parts=1, digest=digest, planned_folder="listing/", planned_parts=1)
     planned = plan(chunks=4).model_copy(update={"listing": listing})
     cloud.transfers.change(transfer(), transfer_life.note(plan=planned))
@@ -259,6 +262,10 @@ def test_an_unfulfilled_plan_goes_on_where_source_and_destination_are_as_it_left
         lambda: gone_on(*PARTS[:3], PARTS[3].model_copy(update={"state": "DELIVERED"})),  # the file was removed
         lambda: gone_on(*PARTS[:3], PARTS[3].model_copy(update={"state": "FAILED"})),
         lambda: gone_on(*PARTS, chunkSizeMiB=8),  # the plan has 1 MiB
+        # Of its parts the ends have checksums, or would have, and these do not tell content.
+        lambda: gone_on(*PARTS, before="crc64"),
+        lambda: gone_on(*PARTS, verify="crc64"),
+        lambda: gone_on(*PARTS, before="crc64", verify="crc64"),
     ],
 )
 def test_a_plan_that_does_not_fit_any_more_is_made_anew(found: Callable[[], Survey]) -> None:

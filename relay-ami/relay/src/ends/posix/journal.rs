@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use super::identity::Linked;
 use super::nameless::nameless;
 use crate::defaults::HOLES_OF_ALL;
-use crate::digest::Digest;
+use crate::digest::{Digest, Proof};
 use crate::documents::text::PlanId;
 use crate::ends::{Identity, Placed};
 use crate::entry_table::EntryTable;
@@ -122,9 +122,8 @@ struct Record {
 }
 
 impl Record {
-    fn of_plan(plan: &PlanId) -> Self {
-        let digest = blake3::Hasher::new_derive_key(FORMAT).update(plan.as_str().as_bytes()).finalize();
-        Self { entry: PLAN, number: 0, part: 0, changed_ns: 0, digest: digest.into() }
+    fn of_plan(plan: &PlanId, proof: Proof) -> Self {
+        Self { entry: PLAN, number: 0, part: 0, changed_ns: 0, digest: proof.of_journal(FORMAT, plan.as_str()) }
     }
 
     fn of_placed(entry: u64, placed: &Placed) -> Self {
@@ -206,10 +205,10 @@ impl Journal {
         nameless(&self.partial).inspect_err(|error| tracing::warn!(%error, "file without a name")).ok()
     }
 
-    /// Reads what earlier receivers left of the same plan; what they left of another one is of no use.
-    pub fn recall(&self, plan: &PlanId) -> io::Result<Known> {
+    /// Reads what earlier receivers left of the same plan; what they left of another one, or with digests of another kind, is of no use.
+    pub fn recall(&self, plan: &PlanId, proof: Proof) -> io::Result<Known> {
         let mut state = lock(&self.state);
-        let head = Record::of_plan(plan);
+        let head = Record::of_plan(plan, proof);
         state.head = Some(head);
         let flags = OFlags::RDWR | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = match fs::openat(&self.partial, NAME, flags, Mode::empty()) {

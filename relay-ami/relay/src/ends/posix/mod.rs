@@ -66,7 +66,7 @@ use view::Sight;
 
 use super::{Basis, Capabilities, Destination, LargeFile, Left, OpenDestination, Placed, Remover, SmallFile, Tour, View};
 use crate::above::leading;
-use crate::digest::{Digest, merge_parts};
+use crate::digest::{Digest, Proof};
 use crate::documents::survey::Survey;
 use crate::documents::text::{DirectoryId, KeepName, LandingPath, PlanId, TransferId};
 use crate::thread::lock;
@@ -127,9 +127,9 @@ impl Destination for PosixDestination {
         Ok(Box::new(Sight::of_path(&self.path)?))
     }
 
-    fn open(&self, transfer: &TransferId, plan: &PlanId, part_size: u64) -> io::Result<(Box<dyn OpenDestination>, Left)> {
+    fn open(&self, transfer: &TransferId, plan: &PlanId, part_size: u64, proof: Proof) -> io::Result<(Box<dyn OpenDestination>, Left)> {
         let tree = Tree::open(&self.path, transfer)?.leading(self.leading.clone()).keeping(self.kept.clone())?;
-        let (open, left) = Open::new(self.path.clone(), tree, plan, part_size)?;
+        let (open, left) = Open::new(self.path.clone(), tree, plan, part_size, proof)?;
         Ok((Box::new(open), left))
     }
 
@@ -151,8 +151,8 @@ struct Open {
 }
 
 impl Open {
-    fn new(path: PathBuf, tree: Tree, plan: &PlanId, part_size: u64) -> io::Result<(Self, Left)> {
-        let Known { whole: placed, parts, linked, .. } = tree.journal.recall(plan)?;
+    fn new(path: PathBuf, tree: Tree, plan: &PlanId, part_size: u64, proof: Proof) -> io::Result<(Self, Left)> {
+        let Known { whole: placed, parts, linked, .. } = tree.journal.recall(plan, proof)?;
         *lock(&tree.linked) = linked;
         let (mut kept, mut gone) = (HashMap::new(), false);
         for (entry, parts) in parts {
@@ -160,7 +160,7 @@ impl Open {
             let all: Vec<Digest> = parts.digests.values().copied().collect();
             if tree.has_partial(entry) {
                 kept.insert(entry, parts);
-            } else if let Some(digest) = merge_parts(&all, parts.size, part_size) {
+            } else if let Some(digest) = proof.merge(&all, parts.size, part_size) {
                 placed.insert(entry, &Placed { digest, identity: None });
             } else {
                 tree.journal.forgotten(entry)?;

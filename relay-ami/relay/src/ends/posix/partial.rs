@@ -20,7 +20,7 @@ use super::keeping;
 use super::readback;
 use super::staging::Staging;
 use super::tree::Tree;
-use crate::digest::{Digest, part_digest, part_hasher};
+use crate::digest::{ContentHasher, Digest};
 use crate::documents::attributes::Attributes;
 use crate::documents::entry::Kind;
 use crate::ends::problem::not_by_name;
@@ -145,9 +145,9 @@ impl SmallFile for Small {
         finish_file(staging, &file, &self.name, self.mode, is_made_so, self.mtime_ns, &self.attributes)
     }
 
-    fn read_back(&self, digest: &Digest, heard: Heard<'_>) -> io::Result<()> {
-        let read = readback::read(&self.home.staging, &self.name, blake3::Hasher::new(), None, heard)?.finalize();
-        readback::compare(&self.name, read.as_bytes(), digest)
+    fn read_back(&self, hasher: ContentHasher, digest: &Digest, heard: Heard<'_>) -> io::Result<()> {
+        let read = readback::read(&self.home.staging, &self.name, hasher, None, heard)?;
+        readback::compare(&self.name, &read, digest)
     }
 
     fn place(mut self: Box<Self>, path: &[u8]) -> io::Result<Option<Identity>> {
@@ -270,10 +270,10 @@ impl LargeFile for Large {
         self.home.staging.prepare_sync(&self.file)
     }
 
-    fn read_back(&self, range: Range<u64>, digest: &Digest, heard: Heard<'_>) -> io::Result<()> {
+    fn read_back(&self, range: Range<u64>, hasher: ContentHasher, digest: &Digest, heard: Heard<'_>) -> io::Result<()> {
         let name = self.header.entry.to_string();
-        let read = readback::read(&self.home.staging, &name, part_hasher(range.start), Some(range), heard)?;
-        readback::compare(&name, &part_digest(&read), digest)
+        let read = readback::read(&self.home.staging, &name, hasher, Some(range), heard)?;
+        readback::compare(&name, &read, digest)
     }
 
     fn next_hole(&self, from: u64) -> io::Result<Option<Hole>> {

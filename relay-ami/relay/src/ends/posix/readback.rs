@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use super::disk::Buffer;
 use super::staging::Staging;
-use crate::digest::Digest;
+use crate::digest::{ContentHasher, Digest};
 use crate::ends::Heard;
 
 thread_local! {
@@ -20,13 +20,7 @@ thread_local! {
 }
 
 /// Digests the range of a partial file, or all from its beginning. Fails where the file ends within the range.
-pub fn read(
-    staging: &Staging,
-    name: &str,
-    mut hasher: blake3::Hasher,
-    range: Option<Range<u64>>,
-    heard: Heard<'_>,
-) -> io::Result<blake3::Hasher> {
+pub fn read(staging: &Staging, name: &str, mut hasher: ContentHasher, range: Option<Range<u64>>, heard: Heard<'_>) -> io::Result<Digest> {
     let (file, mut direct) = staging.reopen(name)?;
     let length = range.as_ref().and_then(|range| NonZeroU64::new(range.end - range.start));
     let Range { start: mut at, end } = range.unwrap_or(0..u64::MAX);
@@ -52,7 +46,7 @@ pub fn read(
             at += wanted as u64;
             heard(wanted as u64);
         }
-        Ok(hasher)
+        Ok(hasher.digest())
     })
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::super::Files;
 use super::*;
-use crate::digest::{part_digest, part_hasher};
+use crate::digest::Proof;
 use crate::documents::attributes::Attributes;
 use crate::documents::entry::Kind;
 use crate::documents::text::{PlanId, TransferId};
@@ -45,8 +45,8 @@ enum Brings {
 impl Receiver {
     fn begin(folder: &Path, parts: u64) -> Self {
         let (transfer, plan) = (TransferId::new("t").unwrap(), PlanId::new("0".repeat(32)).unwrap());
-        let (destination, left) = PosixDestination::new(folder.to_owned()).open(&transfer, &plan, PART).unwrap();
-        Self { destination, files: Files::going_on_from(left), parts, disk: UnderWay::default(), reread: AtomicU64::new(0) }
+        let (destination, left) = PosixDestination::new(folder.to_owned()).open(&transfer, &plan, PART, Proof::Blake3).unwrap();
+        Self { destination, files: Files::going_on_from(left, Proof::Blake3), parts, disk: UnderWay::default(), reread: AtomicU64::new(0) }
     }
 
     /// A part whose header does not say that the file has holes.
@@ -54,7 +54,7 @@ impl Receiver {
         let header = SegmentHeader { attributes: Vec::new(), ..self.header(number) };
         let part = self.files.part(&*self.destination, &header, PART).unwrap().unwrap();
         part.file.hole(part.index, part.token, number * PART, PART).unwrap();
-        let digest = part_digest(part_hasher(number * PART).update(&content(Brings::Nothing)));
+        let digest = Proof::Blake3.part(number * PART).update(&content(Brings::Nothing)).digest();
         let synced = part.file.synced(part.index, part.token, digest).unwrap();
         (part.file, synced)
     }
@@ -93,7 +93,7 @@ impl Receiver {
             Brings::Nothing => file.hole(index, token, at, PART).unwrap(),
         }
         self.destination.sync().unwrap();
-        let synced = file.synced(index, token, part_digest(part_hasher(at).update(&bytes))).unwrap();
+        let synced = file.synced(index, token, Proof::Blake3.part(at).update(&bytes).digest()).unwrap();
         (Arc::clone(file), synced)
     }
 

@@ -140,6 +140,7 @@ impl Account {
             keepalive: Duration::from_secs(60),
             patience: send::Patience::default(),
             compress: Compress::Never,
+            proof: self.transfer.verify.proof(),
         };
         let sent = send::run(config, control, &to_send).unwrap();
         (sent, receiver.join().unwrap())

@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+use cpt_relay::digest::Proof;
 use cpt_relay::documents::extras::{Extra, Spared};
 use cpt_relay::documents::survey::Survey;
 use cpt_relay::documents::text::{DirectoryId, PlanId, TransferId};
@@ -41,8 +42,8 @@ impl Destination for Folding {
         self.of.view()
     }
 
-    fn open(&self, transfer: &TransferId, plan: &PlanId, part_size: u64) -> io::Result<(Box<dyn OpenDestination>, Left)> {
-        self.of.open(transfer, plan, part_size)
+    fn open(&self, transfer: &TransferId, plan: &PlanId, part_size: u64, proof: Proof) -> io::Result<(Box<dyn OpenDestination>, Left)> {
+        self.of.open(transfer, plan, part_size, proof)
     }
 
     fn tour(&self) -> io::Result<Box<dyn Tour + '_>> {

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io;
 
 use cpt_relay::control::{Control as _, KeyRecord, Side};
+use cpt_relay::digest::Proof;
 use cpt_relay::documents::extras::Remaining;
 use cpt_relay::documents::survey::{Survey, part_key};
 use cpt_relay::documents::text::{DirectoryId, PlanId, TransferId};
@@ -91,8 +92,8 @@ impl Destination for Rewriting<'_> {
         self.1.view()
     }
 
-    fn open(&self, transfer: &TransferId, plan: &PlanId, part_size: u64) -> io::Result<(Box<dyn OpenDestination>, Left)> {
-        self.1.open(transfer, plan, part_size)
+    fn open(&self, transfer: &TransferId, plan: &PlanId, part_size: u64, proof: Proof) -> io::Result<(Box<dyn OpenDestination>, Left)> {
+        self.1.open(transfer, plan, part_size, proof)
     }
 
     fn tour(&self) -> io::Result<Box<dyn Tour + '_>> {

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use cpt_relay::digest::{Digest, part_digest, part_hasher};
+use cpt_relay::digest::{Digest, Proof};
 use cpt_relay::documents::attributes::{Attributes, Node};
 use cpt_relay::documents::entry::Kind;
 use cpt_relay::documents::event::SkipReason;
@@ -69,7 +69,7 @@ fn directory(path: &str, mode: u16, mtime_ns: i64) -> SegmentHeader {
 
 fn open_as(site: &dyn Site, plan: char) -> (Box<dyn OpenDestination>, Left) {
     let plan = PlanId::new(plan.to_string().repeat(32)).unwrap();
-    site.destination().open(&TransferId::new("t").unwrap(), &plan, PART).unwrap()
+    site.destination().open(&TransferId::new("t").unwrap(), &plan, PART, Proof::Blake3).unwrap()
 }
 
 fn open(site: &dyn Site) -> Box<dyn OpenDestination> {
@@ -101,7 +101,7 @@ fn part(to: &dyn OpenDestination, file: &dyn LargeFile, number: u64) -> Digest {
     file.write(first, at).unwrap();
     file.prepare_sync().unwrap();
     to.sync().unwrap();
-    let digest = part_digest(part_hasher(at).update(bytes));
+    let digest = Proof::Blake3.part(at).update(bytes).digest();
     file.keep(number, number * PART..SIZE.min((number + 1) * PART), digest).unwrap();
     digest
 }
@@ -350,14 +350,15 @@ fn what_is_read_back_is_what_is_stored(site: &dyn Site) {
     let digests = [0, 1, 2].map(|number| part(&*to, &*large, number));
     let read = Cell::new(0);
     let heard = |bytes| read.set(read.get() + bytes);
-    small.read_back(blake3::hash(&content()).as_bytes(), &heard).unwrap();
-    large.read_back(0..PART, &digests[0], &heard).unwrap();
-    large.read_back(2 * PART..SIZE, &digests[2], &heard).unwrap();
+    small.read_back(Proof::Blake3.whole(), blake3::hash(&content()).as_bytes(), &heard).unwrap();
+    large.read_back(0..PART, Proof::Blake3.part(0), &digests[0], &heard).unwrap();
+    large.read_back(2 * PART..SIZE, Proof::Blake3.part(2 * PART), &digests[2], &heard).unwrap();
     assert_eq!(read.get(), SIZE + PART + (SIZE - 2 * PART), "whoever reads says so");
     large.write(b"\xff", PART).unwrap();
     large.prepare_sync().unwrap();
     to.sync().unwrap();
-    for wrong in [small.read_back(&digests[0], &|_| ()), large.read_back(PART..2 * PART, &digests[1], &|_| ())] {
+    let spoiled = large.read_back(PART..2 * PART, Proof::Blake3.part(PART), &digests[1], &|_| ());
+    for wrong in [small.read_back(Proof::Blake3.whole(), &digests[0], &|_| ()), spoiled] {
         assert_eq!(wrong.unwrap_err().kind(), std::io::ErrorKind::InvalidData);
     }
 }

@@ -6,7 +6,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use cpt_relay::digest::{Digest, part_digest, part_hasher};
+use cpt_relay::digest::{ContentHasher, Digest, Proof};
 use cpt_relay::documents::attributes::Attributes;
 use cpt_relay::documents::entry::Kind;
 use cpt_relay::documents::survey::{Problem, Survey};
@@ -100,11 +100,12 @@ impl Destination for MemoryDestination {
         Ok(Box::new(Sight(self)))
     }
 
-    fn open(&self, _: &TransferId, plan: &PlanId, _: u64) -> io::Result<(Box<dyn OpenDestination>, Left)> {
+    fn open(&self, _: &TransferId, plan: &PlanId, _: u64, proof: Proof) -> io::Result<(Box<dyn OpenDestination>, Left)> {
         let mut state = self.state();
         state.notes = state.synced.clone();
-        if state.notes.plan.as_ref() != Some(plan) {
-            state.notes = Notes { plan: Some(plan.clone()), ..Notes::default() };
+        let of = Some((plan.clone(), proof));
+        if state.notes.plan != of {
+            state.notes = Notes { plan: of, ..Notes::default() };
         }
         let left = Left {
             placed: state.notes.placed.iter().map(|(entry, placed)| (*entry, *placed)).collect(),
@@ -224,9 +225,9 @@ impl SmallFile for Small {
         Ok(())
     }
 
-    fn read_back(&self, digest: &Digest, heard: Heard<'_>) -> io::Result<()> {
+    fn read_back(&self, mut hasher: ContentHasher, digest: &Digest, heard: Heard<'_>) -> io::Result<()> {
         heard(self.node.bytes.len() as u64);
-        same(blake3::hash(&self.node.bytes).as_bytes(), digest)
+        same(&hasher.update(&self.node.bytes).digest(), digest)
     }
 
     fn place(self: Box<Self>, path: &[u8]) -> io::Result<Option<Identity>> {
@@ -264,10 +265,10 @@ impl LargeFile for Large {
         Ok(())
     }
 
-    fn read_back(&self, range: Range<u64>, digest: &Digest, heard: Heard<'_>) -> io::Result<()> {
+    fn read_back(&self, range: Range<u64>, mut hasher: ContentHasher, digest: &Digest, heard: Heard<'_>) -> io::Result<()> {
         let (at, end) = (usize::try_from(range.start).unwrap(), usize::try_from(range.end).unwrap());
         heard(range.end - range.start);
-        same(&self.bytes(|all| part_digest(part_hasher(range.start).update(&all[at..end])))?, digest)
+        same(&self.bytes(|all| hasher.update(&all[at..end]).digest())?, digest)
     }
 
     fn next_hole(&self, _from: u64) -> io::Result<Option<Hole>> {

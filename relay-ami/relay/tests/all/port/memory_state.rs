@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 
-use cpt_relay::digest::Digest;
+use cpt_relay::digest::{Digest, Proof};
 use cpt_relay::documents::attributes::Attributes;
 use cpt_relay::documents::entry::Kind;
 use cpt_relay::documents::text::PlanId;
@@ -46,7 +46,8 @@ pub struct State {
 /// What receivers to come are told.
 #[derive(Clone, Debug, Default)]
 pub struct Notes {
-    pub plan: Option<PlanId>,
+    /// And the kind of the digests.
+    pub plan: Option<(PlanId, Proof)>,
     pub placed: BTreeMap<u64, Placed>,
     /// By entry: the number of the partial file, its size, and the parts.
     pub parts: HashMap<u64, (u64, u64, BTreeMap<u64, Digest>)>,

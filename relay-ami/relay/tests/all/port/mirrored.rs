@@ -1,5 +1,6 @@
 //! What every kind of destination must do for a mirror.
 
+use cpt_relay::digest::Proof;
 use cpt_relay::documents::entry::Kind;
 use cpt_relay::documents::extras::Stayed;
 use cpt_relay::documents::text::{DirectoryId, PlanId, TransferId};
@@ -28,7 +29,7 @@ behaviours! {
 /// Directories `d` and `d/e`, and files in them.
 fn fill(site: &dyn Site) {
     let plan = PlanId::new("1".repeat(32)).unwrap();
-    let (to, _) = site.destination().open(&TransferId::new("t").unwrap(), &plan, 1).unwrap();
+    let (to, _) = site.destination().open(&TransferId::new("t").unwrap(), &plan, 1, Proof::Blake3).unwrap();
     for path in ["d", "d/e"] {
         let (path, kind) = (path.as_bytes().to_vec(), Kind::Directory);
         let (target, attributes) = (Vec::new(), Vec::new());

@@ -117,7 +117,8 @@ impl Options {
                 self.verify = match text {
                     "digest" => Verify::Digest,
                     "readback" => Verify::Readback,
-                    _ => return Err(format!("--verify is {text:?}; it must be digest or readback")),
+                    "crc64" => Verify::Crc64,
+                    _ => return Err(format!("--verify is {text:?}; it must be digest, readback or crc64")),
                 }
             }
             "--compress" => {

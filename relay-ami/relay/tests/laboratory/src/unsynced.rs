@@ -5,7 +5,7 @@ use std::fmt;
 use std::fs::File;
 use std::io;
 
-use cpt_relay::digest::Digest;
+use cpt_relay::digest::{Digest, Proof};
 use cpt_relay::documents::survey::Survey;
 use cpt_relay::documents::text::{DirectoryId, PlanId, TransferId};
 use cpt_relay::ends::{Capabilities, Destination, LargeFile, Left, OpenDestination, Placed, Remover, SmallFile, Tour, View};
@@ -32,8 +32,8 @@ impl<D: Destination> Destination for Unsynced<D> {
         self.0.view()
     }
 
-    fn open(&self, transfer: &TransferId, plan: &PlanId, part_size: u64) -> io::Result<(Box<dyn OpenDestination>, Left)> {
-        let (open, left) = self.0.open(transfer, plan, part_size)?;
+    fn open(&self, transfer: &TransferId, plan: &PlanId, part_size: u64, proof: Proof) -> io::Result<(Box<dyn OpenDestination>, Left)> {
+        let (open, left) = self.0.open(transfer, plan, part_size, proof)?;
         Ok((Box::new(Open(open)), left))
     }
 

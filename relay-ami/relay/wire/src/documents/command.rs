@@ -263,6 +263,9 @@ command!(
         keepalive_seconds: u64,
         #[serde(default)]
         compress: Compress,
+        /// As the receiver's.
+        #[serde(default)]
+        verify: Verify,
     }
 );
 command!(

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::text::{AbsolutePath, LandingPath};
+use crate::digest::Proof;
 
 /// The receiver's check before a chunk counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +14,19 @@ pub enum Verify {
     Digest,
     /// That, and the digest of what the disk gives back after the sync.
     Readback,
+    /// A checksum of what came, which costs less and proves less.
+    Crc64,
+}
+
+impl Verify {
+    /// What the files of the transfer are digested with, at both ends.
+    #[must_use]
+    pub const fn proof(self) -> Proof {
+        match self {
+            Self::Digest | Self::Readback => Proof::Blake3,
+            Self::Crc64 => Proof::Crc64,
+        }
+    }
 }
 
 /// Whether data goes out packed.
