@@ -97,7 +97,7 @@ def test_a_name_that_may_be_in_use_is_left_alone(account: Account, tmp_path: Pat
         ({"resume": "yes"}, '$.resume: "yes" is not valid; write true or false, without quotes'),
         ({"maxDelete": "3"}, "write a whole number, without quotes"),
         ({"maxDelete": -1}, "write 0 or more"),
-        ({"verify": "md5"}, "write 'digest' or 'readback'"),
+        ({"verify": "md5"}, "write 'digest', 'readback' or 'crc64'"),
         ({"objective": {"maxCostUsd": 0}}, "write more than 0"),
         ({"relays": []}, "write a JSON object"),
     ],

@@ -1,7 +1,10 @@
 """The main job, whole: real bytes, the real state machine, the template's own roles."""
 
+import json
+import os
 import stat
 from pathlib import Path
+from urllib.parse import unquote_to_bytes
 
 import pytest
 
@@ -9,6 +12,9 @@ from tests.chaos.extent import cases
 from tests.e2e.account import HOME, LARGE, OTHER, Account
 from tests.e2e.files import make_files, tree
 
+BUCKET = "cpt-control-000000000000-us-west-2"
+# Of CRC-64/NVME, from its lowest term on.
+POLYNOMIAL, MASK = 0x9A6C9329AC4BC9B5, (1 << 64) - 1
 STAGES = [
     "Validate Request",
     "Resolve Paths",
@@ -51,9 +57,26 @@ def test_contents_of_a_path_with_trailing_slash_land_in_the_destination_itself(
     account: Account, tmp_path: Path
 ) -> None:
     source = make_files(tmp_path / "set", large_bytes=1000)
-    run = account.run(account.request(f"{source}/", tmp_path / "out", relays={"pairs": 0}), "slash")
+    run = account.run(account.request(f"{source}/", tmp_path / "out", relays={"pairs": 0}, verify="crc64"), "slash")
     assert run.status == "SUCCEEDED"
     assert tree(tmp_path / "out") == tree(source)
+    assert (run.report["verified"], run.report["verification"]) == (True, "crc64")
+    listed = account.aws.client("s3").get_object(Bucket=BUCKET, Key="transfers/slash/files/part-00000.ndjson")["Body"]
+    files = {os.path.join(folder, name) for folder, _, names in os.walk(os.fsencode(source)) for name in names}
+    checksums = {os.path.relpath(path, os.fsencode(source)): crc64(path) for path in files if not os.path.islink(path)}
+    entries = [json.loads(line) for line in listed.read().splitlines()]
+    assert {unquote_to_bytes(entry["path"]): int(entry["crc64"], 16) for entry in entries} == checksums
+
+
+def crc64(path: bytes) -> int:
+    """CRC-64/NVME, a bit at a time."""
+    crc = MASK
+    with open(path, "rb") as file:
+        for byte in file.read():
+            crc ^= byte
+            for _ in range(8):
+                crc = crc >> 1 ^ (POLYNOMIAL if crc & 1 else 0)
+    return crc ^ MASK
 
 
 def test_an_empty_directory_moves(account: Account, tmp_path: Path) -> None:

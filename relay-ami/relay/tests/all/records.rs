@@ -62,7 +62,7 @@ fn opened(bytes: &[u8]) -> (Vec<Frame>, Result<(), StreamError>) {
 
 const GOLDEN: [&str; 3] = [
     "17030300227e79fbd7e80e85a5dd680e38c1e7a4d17c19969230882df6c3a858317fbde827a14b",
-    "17030300204dbefbd80b0164163ee654a7de7c7897b1f7cdf1460355b283b64bc8d88eeb1c",
+    "17030300214dbefbd80a0164163ee654a7de7c7880431b855aabe6bac1f26dc41e1125234e89",
     "170303001321add015868380aa6e7997c8a36f0f7d52cbb4",
 ];
 
