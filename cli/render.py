@@ -156,7 +156,7 @@ def _moved(report: dict[str, Any]) -> str:
         f"{size(report['bytes'])} in {many(report['files'], 'entry', 'entries')} "
         f"and {many(report['chunks'], 'chunk')}, "
         f"{report['retries']} retried; verified: {'yes' if report['verified'] else 'no'}"
-    ) + _PROOFS.get(report.get("verification"), "")
+    ) + _PROOFS.get(report.get("verification", ""), "")
 
 
 def _summary(report: dict[str, Any]) -> list[str]:

@@ -12,7 +12,7 @@ class Alternative(Document):
     `cost_and_time_usd`: with what its hours are worth, as rows have it.
     """
 
-    kind: Literal["peering", "larger-ends", "s3", "datasync"]
+    kind: Literal["peering", "larger-ends", "checksum", "s3", "datasync"]
     what: str
     seconds: NonNegative
     cost_usd: NonNegative

@@ -1,4 +1,4 @@
-"""What would do in place of relays, or better: peered VPCs, larger ends, a bucket, DataSync. Advice, never chosen.
+"""What would do in place of relays, or better: peered VPCs, larger ends, checksums, a bucket, DataSync; never chosen.
 
 MB/s, seconds of data time, dollars. What AWS publishes of machines is the most that they carry, so times are at best.
 """
@@ -10,6 +10,7 @@ from math import ceil
 from lambdas.core.estimate import published_limits, row_cost
 from lambdas.core.estimate.alternative import Alternative
 from lambdas.core.estimate.data_time import seconds_for
+from lambdas.core.estimate.end_limits import CHECKSUM_GAIN, with_checksums
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.figures import Figure, Figures, least
 from lambdas.core.estimate.rows import Row
@@ -38,13 +39,14 @@ class LargerEnd:
 class Ends:
     """The two ends as they are, source first. `larger`: of each what it may be instead, the smallest first.
 
-    `through`: what joins them; `peerable`: they are in two VPCs, of two regions.
+    `through`: what joins them; `peerable`: they are in two VPCs, of two regions; `checksum`: they do not hash.
     """
 
     facts: tuple[TypeFacts | None, TypeFacts | None]
     larger: tuple[tuple[LargerEnd, ...], tuple[LargerEnd, ...]]
     through: str
     peerable: bool
+    checksum: bool = False
 
 
 def alternatives(found: Estimate, ends: Ends, usd_per_hour: float) -> list[Alternative]:
@@ -52,7 +54,7 @@ def alternatives(found: Estimate, ends: Ends, usd_per_hour: float) -> list[Alter
     size, figures = found.bytes, found.figures
     if not size:
         return []
-    every = [_peering(size, figures, ends), *_larger(found, ends, usd_per_hour), *_small(found)]
+    every = [_peering(size, figures, ends), *_larger(found, ends, usd_per_hour), _checksum(found, ends), *_small(found)]
     return [_weighed(one, usd_per_hour) for one in every if one]
 
 
@@ -103,6 +105,25 @@ def _larger(found: Estimate, ends: Ends, usd_per_hour: float) -> Iterator[Altern
         if one and one.seconds <= longest * (1 - LEAST_GAIN):
             yield one
             return
+
+
+def _checksum(found: Estimate, ends: Ends) -> Alternative | None:
+    """The chosen row with checksums, where the ends' processors hold it back."""
+    if ends.checksum:
+        return None
+    pairs, figures = found.chosen.pairs, with_checksums(found.figures)
+    now, seconds = (seconds_for(found.bytes, pairs, one) for one in (found.figures, figures))
+    if seconds > now * (1 - LEAST_GAIN):
+        return None
+    return Alternative(
+        kind="checksum",
+        what='verify: "crc64" in the request',
+        seconds=seconds,
+        cost_usd=_dollars(found.bytes, figures, seconds, pairs),
+        cost_and_time_usd=0.0,
+        note=f"the ends' processors hold the transfer back, and checksum {CHECKSUM_GAIN:g} times as much as they hash. "
+        "A checksum finds what was spoiled on the way, and not what was made to fit",
+    )
 
 
 def _steps(ends: Ends) -> Iterator[Mapping[int, LargerEnd]]:

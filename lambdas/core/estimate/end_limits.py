@@ -1,5 +1,7 @@
 """What holds an end back beside its network, MB/s: its disk, its processors, and the making of small files."""
 
+from typing import TypeVar
+
 from lambdas.core.chunks.plan import SMALL_FILE_BYTES
 from lambdas.core.estimate import measured
 from lambdas.core.estimate.figures import Burst, EndFigures, Figure
@@ -8,6 +10,7 @@ from lambdas.core.tariff import processor_credits
 from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.core.words import size
 
+_Ends = TypeVar("_Ends", bound=EndFigures)
 Facts = tuple[TypeFacts | None, TypeFacts | None]
 """Of the source's and of the destination's type."""
 
@@ -18,6 +21,8 @@ LEAST_VOLUME_MB_S = 25.0
 # Reading, BLAKE3 and TLS: 1 179 MB/s with a core for each end (docs/design/003), and a vCPU is half a core. Processors
 # without AVX-512 or AES in hardware may do half of it, those whose vCPU is a core (Graviton) twice as much.
 VCPU_MB_S, LEAST_VCPU_MB_S, MOST_VCPU_MB_S = 600.0, 300.0, 1200.0
+# With checksums in place of BLAKE3, either end: 0.59 for 0.72 s of a core for a GB, 0.91 for 1.10 (docs/design/055).
+CHECKSUM_GAIN = 1.2
 # Made, written, synced and renamed: 34 200 in memory (docs/design/003), 1 000 on a volume of 3 000 operations a second.
 FILES_PER_SECOND, LEAST_FILES_PER_SECOND, MOST_FILES_PER_SECOND = 10_000.0, 1_000.0, 34_200.0
 
@@ -55,13 +60,26 @@ def _disk(rate: float | None, what: str, facts: TypeFacts | None) -> Figure | No
     return Figure(value=facts.disk, burst=Burst(rate=seen, credit=credit), origin="published", note=note)
 
 
-def with_processors(ends: EndFigures, facts: Facts) -> EndFigures:
-    """`ends` with what their processors hash and encrypt, MB/s; nothing for a type that EC2 does not describe."""
-    return ends.model_copy(
+def with_processors(ends: EndFigures, facts: Facts, *, checksum: bool = False) -> EndFigures:
+    """`ends` with what their processors hash and encrypt, MB/s; nothing for a type that EC2 does not describe.
+
+    With `checksum` they do not hash.
+    """
+    known = ends.model_copy(
         update={
             name: _processor(one) if one else None
             for name, one in zip(("source_processor", "destination_processor"), facts, strict=True)
         }
+    )
+    return with_checksums(known) if checksum else known
+
+
+def with_checksums(ends: _Ends) -> _Ends:
+    """`ends`, whose processors are those that hash, with checksums in place of that."""
+    processors = {"source_processor": ends.source_processor, "destination_processor": ends.destination_processor}
+    note = f"{CHECKSUM_GAIN:g} times as much by checksum"
+    return ends.model_copy(
+        update={name: one.scaled(CHECKSUM_GAIN, f"{one.note}; {note}") for name, one in processors.items() if one}
     )
 
 

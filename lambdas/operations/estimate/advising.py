@@ -27,6 +27,7 @@ def advice(transfer: AcceptedTransfer, found: Estimate, world: World) -> list[Al
         larger=(_larger(source, of_source, book), _larger(destination, of_destination, book)),
         through=world.env.inter_region_path,
         peerable=transfer.between_regions and source.vpc_id != destination.vpc_id,
+        checksum=not transfer.request.tells_content,
     )
     return alternatives(found, ends, transfer.request.objective.value_of_time)
 

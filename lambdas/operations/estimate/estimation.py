@@ -89,6 +89,7 @@ def estimate_for(
         survey,
         machines,
         readback=request.verify == "readback",
+        checksum=not request.tells_content,
     )
     if files and not survey:
         figures = end_limits.with_files(figures, files, size_bytes, machines)
@@ -211,10 +212,16 @@ def _offers(
 
 
 def _with_machines(
-    ends: EndFigures, facts: end_limits.Facts, survey: Survey | None, machines: Profile | None, *, readback: bool
+    ends: EndFigures,
+    facts: end_limits.Facts,
+    survey: Survey | None,
+    machines: Profile | None,
+    *,
+    readback: bool,
+    checksum: bool,
 ) -> EndFigures:
     """`ends` with their processors, and as far as they were looked at with their disks and the number of files."""
-    known = end_limits.with_processors(ends, facts)
+    known = end_limits.with_processors(ends, facts, checksum=checksum)
     if survey is None:
         return known
     rates = survey.source.read_mb_s, survey.destination.write_mb_s

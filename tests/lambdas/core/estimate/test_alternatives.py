@@ -7,6 +7,7 @@ import pytest
 from lambdas.core.estimate import published_limits
 from lambdas.core.estimate.alternative import Alternative
 from lambdas.core.estimate.alternatives import Ends, LargerEnd, alternatives
+from lambdas.core.estimate.end_limits import CHECKSUM_GAIN
 from lambdas.core.estimate.estimate import Estimate, estimate
 from lambdas.core.estimate.figures import EndFigures
 from lambdas.core.request import Objective
@@ -118,3 +119,12 @@ def test_what_the_direct_path_moves_before_relays_serve_can_go_through_a_bucket_
 def test_larger_types_are_of_the_same_family() -> None:
     assert larger_types("t3.xlarge")[:2] == ["t3.2xlarge", "t3.3xlarge"]
     assert larger_types("c6in.48xlarge") == larger_types("c6in.metal") == []
+
+
+def test_checksums_are_advice_only_where_processors_hold_the_transfer_back() -> None:
+    held = published(direct=figure(3125.0, "measured"), source_processor=figure(600.0), destination_processor=None)
+    (one,) = told(held, ends(), "checksum")
+    assert one.seconds == pytest.approx(held.chosen.seconds / CHECKSUM_GAIN, rel=0.01)
+    assert "not what was made to fit" in one.note
+    assert told(held, ends(checksum=True), "checksum") == []
+    assert told(published(source_processor=figure(9600.0)), ends(), "checksum") == []

@@ -82,6 +82,10 @@ def test_processors_hold_an_end_back_that_its_network_does_not() -> None:
     assert ends.source_processor
     assert (ends.source_processor.value, ends.source_processor.origin) == (1200.0, "assumed")
     assert ends.destination_processor is None
+    by_checksum = with_processors(wide, (facts(vcpus=2), None), checksum=True).source_processor
+    assert by_checksum
+    assert (by_checksum.value, by_checksum.least) == pytest.approx((1440.0, 720.0))
+    assert "by checksum" in by_checksum.note
     used = wide.model_copy(update={"source_processor": ends.source_processor})
     assert build_rows(10**12, 0, used)[0].limit == "the source's processors hash and encrypt at most 1200.0 MB/s"
 
