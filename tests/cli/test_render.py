@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import pytest
 from rich.console import Console, RenderableType
 
 from cli.estimate_view import estimate_table
@@ -48,6 +49,12 @@ def test_report_of_a_transfer_shows_what_moved() -> None:
     assert words in " ".join(shown.split())
     assert "Nightly copy for the lab (Zürich)\nteam/owner: storage@example.com\n" in re.sub(" +\n", "\n", shown)
     assert "measured" not in shown
+
+
+@pytest.mark.parametrize(("name", "words"), [("succeeded", "(read back)"), ("succeeded-by-checksum", "(by checksum)")])
+def test_report_says_which_proof_was_made(name: str, words: str) -> None:
+    shown = " ".join(text(report_view(json.loads((REPORTS / f"{name}.json").read_text()))).split())
+    assert f"verified: yes {words}" in shown
 
 
 def test_a_report_counts_what_was_left_alone() -> None:

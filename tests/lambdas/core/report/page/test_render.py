@@ -1,11 +1,13 @@
 """The page as text: nothing is loaded, nothing runs, names stay names. Its looks are judged in tests/page."""
 
 import json
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
+from lambdas.core.chunks.file_list import FileEntry
 from lambdas.core.report.page.render import readable, render
 from lambdas.core.report.report import Report
 from tests.page import scenarios
@@ -52,6 +54,17 @@ def test_long_list_of_files_says_what_is_left_out_and_where_it_is() -> None:
     page = render(scenarios.succeeded(), scenarios.files(400, total=1_000_000))
     assert "The first 200 of 1,000,000 files; 999,800 are left out, and all are listed in" in page
     assert "s3://cpt-control-000000000000-us-west-2/transfers/nightly-backup/files/" in page
+
+
+def test_checksums_are_called_so_and_not_digests() -> None:
+    report = scenarios.succeeded().model_copy(update={"verification": "crc64"})
+    files = scenarios.files(3, total=3)
+    entries = [FileEntry(path=one.path, bytes=one.bytes, crc64="ae8b14860a799888") for one in files.shown]
+    page = render(report, replace(files, shown=entries))
+    assert "every file’s checksum agrees at both ends" in page
+    assert "not that nobody made content to fit" in page
+    assert page.count("ae8b14860a799888") == 3
+    assert "b3sum" not in page
 
 
 @pytest.mark.parametrize(
