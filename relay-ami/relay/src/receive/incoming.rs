@@ -178,9 +178,7 @@ impl<'a> Incoming<'a> {
                 Frame::Data(length) if length as u64 <= left && !copies => length,
                 Frame::Offer { block, digests } if is_part && left == header.length && had.is_none() => {
                     let answer = self.answer_offer(&header, block, &digests, &target)?;
-                    if answer.has_any() {
-                        hasher.with_copies();
-                    }
+                    hasher.with_copies(answer.has_any());
                     had = Some(answer);
                     continue;
                 }
@@ -193,10 +191,8 @@ impl<'a> Incoming<'a> {
                         } =>
                 {
                     let at = header.length - left;
-                    if !is_part && !copies {
-                        hasher.with_copies();
-                        copies = true;
-                    }
+                    copies = !is_part;
+                    hasher.with_copies(copies);
                     let taken = if is_part {
                         self.copy(&target, large.as_deref(), &mut hasher, header.offset + at, length)
                     } else {

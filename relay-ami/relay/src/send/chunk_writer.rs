@@ -267,9 +267,7 @@ impl Reader<'_> {
             let mut data = 0..0;
             let had = self.offer(&**file, segment, sink)?;
             let copies = self.caller.copies(segment);
-            if copies || had.has_any() {
-                hasher.with_copies();
-            }
+            hasher.with_copies(copies || had.has_any());
             while offset < end {
                 if !self.caller.goes_on() {
                     return Err(ChunkError::Answered);

@@ -106,10 +106,10 @@ impl ContentHasher {
         Self { content, copies: None }
     }
 
-    /// Some of the bytes to come are not sent but taken from what the destination has: those need a digest that tells content. Before the
-    /// first byte.
-    pub fn with_copies(&mut self) {
-        if matches!(self.content, Content::Crc(_)) {
+    /// Whether some of the bytes to come are not sent but taken from what the destination has: those need a digest that tells content.
+    /// Before the first byte; said again later it changes nothing.
+    pub fn with_copies(&mut self, has_any: bool) {
+        if has_any && matches!(self.content, Content::Crc(_)) {
             self.copies.get_or_insert_default();
         }
     }
@@ -320,9 +320,7 @@ mod tests {
         assert!(!Proof::Crc64.tells_content());
         let chunk = |bytes: &[u8], copies: bool| {
             let (mut hasher, mut chunk) = (Proof::Crc64.part(0), blake3::Hasher::new());
-            if copies {
-                hasher.with_copies();
-            }
+            hasher.with_copies(copies);
             hasher.update(bytes).end(&mut chunk);
             chunk.finalize()
         };
