@@ -3,6 +3,7 @@
 use std::io;
 use std::net::TcpStream;
 use std::os::fd::AsRawFd as _;
+use std::time::Duration;
 
 /// SO_RCVLOWAT: how much must have arrived before a reader is woken, bytes; 1 is the kernel's default.
 #[allow(unsafe_code)]
@@ -21,8 +22,8 @@ pub struct Counters {
     pub busy_us: u64,
     /// Of these: nothing more could go since the send buffer was full.
     pub send_buffer_limited_us: u64,
-    /// The least round trip, microseconds.
-    pub round_trip_us: u64,
+    /// The least round trip, microseconds; the largest number where none was seen.
+    pub round_trip_us: u32,
 }
 
 impl Counters {
@@ -43,11 +44,7 @@ impl Counters {
         if usize::try_from(size).is_ok_and(|size| size < needed) {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        Ok(Self {
-            busy_us: info.tcpi_busy_time,
-            send_buffer_limited_us: info.tcpi_sndbuf_limited,
-            round_trip_us: u64::from(info.tcpi_min_rtt),
-        })
+        Ok(Self { busy_us: info.tcpi_busy_time, send_buffer_limited_us: info.tcpi_sndbuf_limited, round_trip_us: info.tcpi_min_rtt })
     }
 
     /// Those of several connections: times add up, of round trips the least counts.
@@ -66,6 +63,12 @@ impl Counters {
         let busy_us = self.busy_us.checked_sub(before.busy_us)?;
         let send_buffer_limited_us = self.send_buffer_limited_us.checked_sub(before.send_buffer_limited_us)?;
         Some(Self { busy_us, send_buffer_limited_us, ..self })
+    }
+
+    /// The least round trip; none before one was seen, as after a repeated SYN.
+    #[must_use]
+    pub fn round_trip(self) -> Option<Duration> {
+        (self.round_trip_us < u32::MAX).then(|| Duration::from_micros(u64::from(self.round_trip_us)))
     }
 
     /// Share of the busy time in which the send buffer was the limit.
@@ -89,11 +92,11 @@ mod tests {
         let (_reader, _) = listener.accept().unwrap();
         let before = Counters::of(&sender).unwrap();
         assert_eq!(before.busy_us, 0);
-        sender.set_write_timeout(Some(std::time::Duration::from_millis(50))).unwrap();
+        sender.set_write_timeout(Some(Duration::from_millis(50))).unwrap();
         while sender.write(&[0; 1 << 16]).is_ok() {}
         let after = Counters::of(&sender).unwrap().since(before).unwrap();
         assert!(after.busy_us >= 50_000, "{after:?}");
-        assert!(after.round_trip_us < 1_000_000, "{after:?}");
+        assert!(after.round_trip().unwrap() < Duration::from_secs(1), "{after:?}");
     }
 
     #[test]

@@ -40,8 +40,8 @@ pub struct Sight {
     pub lanes: u32,
     /// Bytes that they sent since they began.
     pub moved: u64,
-    /// Least round trip that one of them saw before it was loaded.
-    pub round_trip: Duration,
+    /// The least that a lane saw before it was loaded; none before one has.
+    pub round_trip: Option<Duration>,
     pub send_buffer: u64,
     /// Of the lanes together; none where the next hop is a relay, whose own buffers the kernel does not tell here.
     pub counters: Option<Counters>,
@@ -81,12 +81,8 @@ impl Growth {
 
     /// Lanes that the path should have.
     pub fn look(&mut self, now: Instant, sight: Sight) -> u32 {
-        if sight.lanes == 0 {
-            self.since = None;
-            return self.lanes;
-        }
-        let round_trip = self.round_trip.map_or(sight.round_trip, |least| least.min(sight.round_trip));
-        self.round_trip = Some(round_trip);
+        self.round_trip = self.round_trip.into_iter().chain(sight.round_trip).min();
+        let Some(round_trip) = self.round_trip else { return self.lanes };
         // A lane carries about half of its buffer per round trip; a third is comfortable.
         let comfortable = sight.send_buffer as f64 / 3.0 / round_trip.as_secs_f64().max(1e-6);
         let start = self.start(&sight, round_trip, comfortable);

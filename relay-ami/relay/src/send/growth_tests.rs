@@ -57,7 +57,7 @@ impl Run {
                 Sight {
                     lanes,
                     moved: self.moved as u64,
-                    round_trip: Duration::from_millis(path.round_trip_ms),
+                    round_trip: Some(Duration::from_millis(path.round_trip_ms)),
                     send_buffer: path.send_buffer,
                     counters: (!path.is_relayed).then_some(counters),
                     limit: path.limit * MB,
@@ -87,6 +87,23 @@ fn a_long_path_has_its_lanes_as_soon_as_the_first_one_has_told_the_round_trip() 
     for (round_trip_ms, lanes) in [(50, 16), (20, 9), (6, 3), (4, 1)] {
         assert_eq!(after(0.1, Path { round_trip_ms, ..LONG }), lanes, "{round_trip_ms} ms");
     }
+}
+
+#[test]
+fn the_others_open_before_the_first_lane_has_greeted_the_receiver() {
+    let sight = |round_trip| Sight {
+        lanes: 0,
+        moved: 0,
+        round_trip,
+        send_buffer: 4 << 20,
+        counters: None,
+        limit: f64::INFINITY,
+        is_held_back: false,
+        most_at_start: 100,
+    };
+    let (mut growth, now) = (Growth::new(1), Instant::now());
+    assert_eq!(growth.look(now, sight(None)), 1, "nothing is known");
+    assert_eq!(growth.look(now, sight(Some(Duration::from_millis(200)))), 16);
 }
 
 #[test]
@@ -139,7 +156,7 @@ fn nothing_is_concluded_while_lanes_are_still_connecting() {
     let sight = Sight {
         lanes: 1,
         moved: 1 << 30,
-        round_trip: Duration::from_millis(1),
+        round_trip: Some(Duration::from_millis(1)),
         send_buffer: 4 << 20,
         counters: None,
         limit: f64::INFINITY,

@@ -124,17 +124,18 @@ impl Lanes {
     fn wanted(&mut self, shared: &Shared, path: &Path, paths: usize) -> u32 {
         let lanes = || self.running.iter().filter(|lane| lane.until.is_none() && lane.path.path_id == path.path_id);
         let connected = || lanes().filter(|lane| lane.handle.is_connected());
-        let counters =
-            if path.hops.is_empty() { connected().filter_map(|lane| lane.handle.counters()).reduce(Counters::and) } else { None };
-        let said = connected().map(|lane| lane.handle.round_trip.load(Ordering::Relaxed)).min().unwrap_or(0);
-        let seen = counters.map_or(u64::MAX, |counters| counters.round_trip_us);
+        // Through relays the kernel tells of the first hop alone. Of a direct lane it knows the round trip before any greeting.
+        let is_direct = path.hops.is_empty();
+        let counters = |lane: &Running| lane.handle.counters().filter(|_| is_direct);
+        let seen = lanes().filter_map(|lane| counters(lane)?.round_trip());
+        let said = connected().map(|lane| Duration::from_micros(lane.handle.round_trip.load(Ordering::Relaxed)));
         let chunks = shared.chunks.queue.waiting_or_under_way();
         let sight = Sight {
             lanes: u32::try_from(connected().count()).unwrap_or(u32::MAX),
             moved: lanes().map(|lane| lane.handle.moved.load(Ordering::Relaxed)).sum(),
-            round_trip: Duration::from_micros(said.min(seen)),
+            round_trip: seen.chain(said).min(),
             send_buffer: self.send_buffer,
-            counters,
+            counters: connected().filter_map(counters).reduce(Counters::and),
             limit: shared.streams.limit.bytes_per_second(),
             is_held_back: shared.streams.limit.holds_back(),
             most_at_start: u32::try_from(chunks.min(LANES_AT_START / paths.max(1))).unwrap_or(u32::MAX),
