@@ -1,6 +1,7 @@
 """CPU seconds of both ends beside WDT's, since seconds on a shared machine spread by more than the difference."""
 
 from functools import partial
+from pathlib import Path
 
 from bench.data_plane import files
 from bench.data_plane.bench import Bench, median
@@ -29,13 +30,17 @@ def run(bench: Bench) -> list[Result]:
             route = Route(net["sender"], net["receiver"])
             sides = {
                 "cpt": partial(_ours, ours, route),
-                "wdt": partial(wdt.cpu_seconds, bench, source, net["sender"], net["receiver"]),
+                "wdt": partial(_wdt, bench, source, route),
             }
             found = bench.alternate(sides)
         by_us, by_them = median(found["cpt"]), median(found["wdt"])
         note = f"{by_us:.3f} s, WDT {by_them:.3f} s"
         results.append(Result(f"{name}: CPU / WDT's", by_us / by_them, "×", note=note))
     return results
+
+
+def _wdt(bench: Bench, source: Path, route: Route) -> float:
+    return wdt.move(bench, source, route.sender, route.receiver).cpu_seconds
 
 
 def _ours(transfer: Transfer, route: Route) -> float:

@@ -55,10 +55,19 @@ PEERS = {
 NO_SKYPLANE = "skyplane is left out: its gateways (0.3.2) need an environment of their own (numpy < 2, pandas < 2.2)"
 
 
+_missed: set[str] = set()
+
+
+def missed() -> list[Peer]:
+    """Peers whose rows were left out."""
+    return [peer for name, peer in PEERS.items() if name in _missed]
+
+
 def have(name: str) -> bool:
     """Whether a peer is installed; says how to install it if not, since its rows are then left out."""
     if PEERS[name].path() is not None:
         return True
+    _missed.add(name)
     print(f"  {name} is not installed ({PEERS[name].install}): its rows are left out", file=sys.stderr)
     return False
 
