@@ -4,13 +4,13 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, symlink};
 use std::path::PathBuf;
 
-use cpt_relay::documents::event::FailureReason::DestinationError;
+use cpt_relay::documents::event::FailureReason::{ChecksumMismatch, DestinationError, StreamLost};
 use cpt_relay::receive;
 use cpt_relay::secure::keys::Identity;
 use cpt_relay::wire::frame::Frame;
 
 use crate::harness::{Running, Transfer, noise};
-use crate::speaker::{Entry, Speaker, digest, introduce};
+use crate::speaker::{Answer, Entry, Speaker, digest, introduce};
 
 pub const CHUNK: u64 = 64 << 10;
 const SECRET: &[u8] = b"not to be touched";
@@ -259,6 +259,34 @@ fn parts_that_disagree_about_their_file_are_refused() {
     assert!(!siege.inside("large").exists());
     speaker.chunk(1, 2, &[Entry::part(0, b"large", 2 * CHUNK, CHUNK, &half)]).is_counted();
     assert_eq!(fs::read(siege.inside("large")).unwrap(), [&*half, &half].concat());
+    siege.end();
+}
+
+#[test]
+fn a_large_file_whose_parts_came_on_two_streams_each_is_whole() {
+    let (siege, mut late) = Siege::begin(|_| {});
+    let mut other = Speaker::connect(&siege.transfer, &siege.identity, siege.receiver.address);
+    let bytes = noise(9, 5 * CHUNK as usize);
+    for (number, part) in bytes.chunks(CHUNK as usize).enumerate() {
+        let chunk = number as u64;
+        let entry = Entry::part(0, b"large", 5 * CHUNK, chunk * CHUNK, part);
+        late.begin(chunk, 1, 1);
+        late.say(&Frame::Segment(entry.header.clone()));
+        late.data(&part[..1024]);
+        // Its answer says that the part is this stream's now, unless the late one has not got so far yet.
+        other.begin(chunk, 1, 1);
+        other.entry(&entry);
+        other.say(&Frame::Digest([0; 32]));
+        other.answer().is_refused(ChecksumMismatch);
+        late.data(&part[1024..]);
+        late.say(&Frame::Digest(digest(std::slice::from_ref(&entry))));
+        match late.answer() {
+            Answer::Counted => {}
+            answer => answer.is_refused(StreamLost),
+        }
+        other.chunk(chunk, 2, &[entry]).is_counted();
+    }
+    assert_eq!(fs::read(siege.inside("large")).unwrap(), bytes);
     siege.end();
 }
 

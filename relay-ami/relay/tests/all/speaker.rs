@@ -117,6 +117,8 @@ impl Speaker {
     pub fn connect(transfer: &Transfer, identity: &Identity, receiver: SocketAddrV4) -> Self {
         let socket = TcpStream::connect(receiver).unwrap();
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        // As the real one's: each word goes out at once.
+        socket.set_nodelay(true).unwrap();
         let outlet = Outlet::new(socket, &RateRules::default(), None);
         let (sealer, opener) = handshake::connect(outlet, identity, Arc::new(|_| true), Deadline::after(PATIENCE)).unwrap();
         let mut speaker =
