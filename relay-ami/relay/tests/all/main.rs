@@ -14,6 +14,7 @@ mod equal;
 mod faults;
 mod fidelity;
 mod fixed_keys;
+mod further_names;
 mod harness;
 mod hooked;
 mod keepalives;

@@ -64,7 +64,7 @@ const SHORTENING: Duration = Duration::from_secs(90);
 const USUAL: u64 = 200;
 const LEAST: u64 = 10;
 /// After them, where disks can be mounted and rsync judges.
-const LIVES: u64 = 20;
+const LIVES: u64 = 8;
 
 /// What eight sequences may come to need; 200 were seen.
 const OPEN_FILES: u64 = 1_000;

@@ -93,7 +93,7 @@ def test_a_terabyte_between_two_zones_is_refused_for_a_dollar_with_the_least_tha
 
 
 def test_what_a_transit_gateway_passes_on_is_paid_for_between_two_vpcs() -> None:
-    def estimated(**environment: str) -> Figures:
+    def estimated(**environment: Any) -> Figures:
         cloud = Cloud(**environment)
         return estimate_transfer(EstimateInput(transfer=transfer(), survey=survey(files=7)), cloud.world).figures
 

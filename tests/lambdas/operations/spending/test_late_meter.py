@@ -148,7 +148,7 @@ class Deployment:
         if sender.delivered >= SIZE:
             outcome = delivered(bytes=SIZE, sent_bytes=round(sender.moved), epoch=first_epoch(sender.start))
             self.cloud.transfers.change(sender.transfer, transfer_life.finish(outcome))
-            relay_end.end_all(self.cloud.world, sender.transfer.transfer_id, "all has arrived")
+            relay_end.end_all(self.cloud.world, sender.transfer, "all has arrived")
 
     def minute(self) -> None:
         """Heartbeats, on time."""
