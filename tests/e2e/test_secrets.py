@@ -12,6 +12,7 @@ import pytest
 from tests.e2e.account import HOME, LARGE, OTHER, Account
 from tests.e2e.files import make_files
 from tests.e2e.secrets import PRESIGNED, PRIVATE_KEY, Evidence, Secret, find, structures
+from tests.queues import open_queue
 
 REGIONS = (HOME, OTHER)
 TOKENS = "table us-west-2 cpt-control-tokens"
@@ -173,12 +174,11 @@ class Watch:
     def _catch_events(self, region: str) -> str:
         """A queue that gets every event of every bus of the region; its URL."""
         sqs, events = self.account.cloud.client("sqs", region), self.account.cloud.client("events", region)
-        url = str(sqs.create_queue(QueueName="searched-events")["QueueUrl"])
-        attributes = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]
+        url, arn = open_queue(sqs, "searched-events", "events.amazonaws.com")
         for bus in [bus["Name"] for bus in events.list_event_buses()["EventBuses"]]:
             rule = f"searched-{bus}"
             events.put_rule(Name=rule, EventBusName=bus, EventPattern=json.dumps({"source": [{"prefix": ""}]}))
-            target = {"Id": "queue", "Arn": attributes["QueueArn"]}
+            target = {"Id": "queue", "Arn": arn}
             assert not events.put_targets(Rule=rule, EventBusName=bus, Targets=[target])["FailedEntryCount"]
         return url
 

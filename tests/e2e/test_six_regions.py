@@ -12,6 +12,7 @@ from tests.chaos.extent import only_full
 from tests.e2e.account import HOME, LARGE, OTHER, Account
 from tests.e2e.assembly import synthesized
 from tests.e2e.files import make_files, tree
+from tests.queues import open_queue
 
 # S3 takes no location constraint for us-east-1.
 REGIONS = [HOME, OTHER, "us-east-1", "eu-central-1", "ap-northeast-1", "sa-east-1"]
@@ -57,8 +58,7 @@ def test_data_moves_between_two_regions_that_are_not_the_home(account: Account, 
 def test_every_regions_instance_events_arrive_at_the_home(account: Account) -> None:
     cloud = account.cloud
     sqs, events = cloud.client("sqs"), cloud.client("events")
-    queue = sqs.create_queue(QueueName="seen")["QueueUrl"]
-    arn = sqs.get_queue_attributes(QueueUrl=queue, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    queue, arn = open_queue(sqs, "seen", "events.amazonaws.com")
     pattern = {"source": ["aws.ec2"], "detail": {"state": ["terminated"]}}
     events.put_rule(Name="seen", EventBusName="cpt", EventPattern=json.dumps(pattern))
     events.put_targets(Rule="seen", EventBusName="cpt", Targets=[{"Id": "seen", "Arn": arn}])

@@ -25,7 +25,7 @@ def test_a_synthetic_listing_is_one_and_in_the_order_of_a_walk() -> None:
 
 def test_a_source_is_planned_whole_through_the_clients_that_answer_in_this_process() -> None:
     found = plan(Source("some", directories=1, files_each=3, file_bytes=1 << 30))
-    assert found["chunks"] == 1 + 3 * (1 << 30) // (8 << 20)
+    assert found["chunks"] == 1 + 3 * (1 << 30) // (2 << 20)
 
 
 def test_a_source_is_verified_by_the_digests_of_its_plan() -> None:
