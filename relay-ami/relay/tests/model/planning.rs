@@ -86,6 +86,7 @@ impl World {
         };
         let Survey::Source { parts, problem_count, .. } = survey else { panic!("{survey:?}") };
         if problem_count > 0 {
+            self.source_changed();
             return Wrong::new();
         }
         trees.push(list(&root));
@@ -139,6 +140,10 @@ impl World {
         let comparison = comparison.as_ref().map(|found| (found, CHANGED, EQUAL));
         plan::make_of(&control, &TransferId::new("local").unwrap(), &survey, comparison, planned.chunk_bytes(), 2).unwrap();
         planned.is_disturbed = wish.meanwhile.is_some();
+        // What is done while this one is made is done to the source of those before it, which may come back.
+        if wish.meanwhile.is_some() {
+            self.source_changed();
+        }
         (self.current, self.intact) = (Some(self.plans.len()), true);
         self.plans.push(planned);
         self.note_contents();
