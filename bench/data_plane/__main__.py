@@ -27,6 +27,7 @@ from bench.data_plane.cases import (
     long_paths,
     memory,
     packed,
+    proofs,
     relay_cpu,
     shared_paths,
     small_files,
@@ -54,6 +55,7 @@ CASES: dict[str, Callable[[Bench], list[Result]]] = {
 DATASETS = {name: partial(datasets.run, name) for name in datasets.DATASETS} | {
     "cold-small": cold_small.run,
     "durability": durability.run,
+    "proofs": proofs.run,
     "beside-wdt": beside_wdt.run,
     "long-paths": lambda bench: [*long_paths.run(bench), *shared_paths.run(bench)],
 }

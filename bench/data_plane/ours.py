@@ -70,6 +70,8 @@ class Transfer:
     arrives: Path | None = None
     """Where the files go; by default into memory, as they come from there."""
     unsynced: bool = False
+    verify: str = "digest"
+    """What proves that everything arrived as it was sent: `digest`, `readback` or `crc64`."""
 
     def plan(self, paths: int) -> Path:
         """Plan anew into an empty control directory."""
@@ -141,7 +143,7 @@ class Transfer:
         """A receiver that is ready; its record names `route.front` where that is set."""
         ready = control / "receive.ready"
         argv = ["receive", "--listen", f"{route.receiver.address}:{PORT}", "--ready", str(ready), *self._preserve()]
-        argv += ["--unsynced"] if self.unsynced else []
+        argv += ["--verify", self.verify, *(["--unsynced"] if self.unsynced else [])]
         with self.daemon("receive", [*argv, str(arrived)], control, route.receiver) as receiver:
             until(partial(is_ready, ready), "the receiver's ready file", [receiver])
             if route.front:
@@ -165,6 +167,7 @@ class Transfer:
     def sender(self, control: Path, route: Route) -> Iterator[Program]:
         """The sender; without a path it waits for one in the membership."""
         argv = ["send", *(["--direct"] if route.direct else []), *(["--compress", "auto"] if self.compress else [])]
+        argv += ["--verify", self.verify]
         for relays in route.pairs:
             argv += ["--via", ",".join(f"{node.address}:{PORT}" for node in relays)]
         with self.daemon("send", argv, control, route.sender) as sender:
