@@ -18,7 +18,7 @@ import {
 import { Settings } from '../config';
 import { Access } from './access';
 
-type ItemAction = 'GetItem' | 'BatchGetItem' | 'Query' | 'PutItem' | 'UpdateItem' | 'DeleteItem' | 'BatchWriteItem';
+export type ItemAction = 'GetItem' | 'BatchGetItem' | 'Query' | 'PutItem' | 'UpdateItem' | 'DeleteItem' | 'BatchWriteItem';
 
 /** Named item actions on one table. */
 export function table(settings: Settings, name: TableName, ...actions: readonly ItemAction[]): Access {

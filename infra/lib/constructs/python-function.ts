@@ -1,4 +1,4 @@
-/** One Lambda: its own role, its own log group, tracing, and nothing that `stage-definitions.ts` does not name. */
+/** One Lambda: its own role, its own log group, tracing, and nothing that its definition in `functions` does not name. */
 
 import { Duration, Validations } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';

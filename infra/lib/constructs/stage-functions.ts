@@ -5,8 +5,8 @@ import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { Settings } from '../config';
 import { Daemons, functionEnvironment } from '../function-environment';
+import { functionDefinitions } from '../functions/all';
 import { Call, CALLS, functionName, Handler, pascalCase, Reaction, REACTIONS, Stage, STAGES } from '../names';
-import { stageDefinitions } from '../stage-definitions';
 import { DeadLetterQueue } from './dead-letter-queue';
 import { pythonCode } from './python-code';
 import { PythonFunction } from './python-function';
@@ -28,7 +28,7 @@ export class StageFunctions extends Construct {
 
   public constructor(scope: Construct, id: string, settings: Settings, daemons: Daemons) {
     super(scope, id);
-    const definitions = stageDefinitions(settings);
+    const definitions = functionDefinitions(settings);
     const environment = functionEnvironment(settings, daemons);
     const code = pythonCode();
     const make = (handler: Handler, deadLetterQueue?: sqs.IQueue): lambda.Function =>

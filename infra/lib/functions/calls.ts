@@ -1,0 +1,49 @@
+/**
+ * Functions that people invoke: what each does, how long it may take, and exactly what it may do.
+ * tests/infra/test_permissions.py holds the permissions against the code.
+ */
+
+import * as data from '../access/control-data';
+import { askMarkets, report, tearDown } from '../access/groups';
+import * as relays from '../access/relay-instances';
+import * as ssm from '../access/run-commands';
+import { Settings } from '../config';
+import { Call } from '../names';
+import { FunctionDefinition, LONG, tables } from './definition';
+
+export function callFunctions(settings: Settings): Readonly<Record<Call, FunctionDefinition>> {
+  const { on, membership } = tables(settings);
+  return {
+    decide_approval: {
+      description: 'Invoked by people: sends their answer to the transfer that waits for it',
+      access: [on('transfers', 'GetItem'), on('control-tokens', 'GetItem'), data.sendTask('Success', 'Failure')],
+    },
+    estimate_request: {
+      description: 'Invoked by people: what a request would take and cost, or the map of the network; starts nothing',
+      access: [
+        on('profiles', 'GetItem', 'BatchGetItem'),
+        ...askMarkets(settings),
+        relays.describe('RouteTables', 'SecurityGroups', 'Subnets'),
+        ssm.findMachines(),
+      ],
+    },
+    limit_transfer: {
+      description: 'Invoked by people: changes what a running transfer may send',
+      access: [
+        membership,
+        // Relays cost money while a higher limit is held against the budget.
+        on('nodes', 'Query'),
+      ],
+    },
+    teardown_request: {
+      description: 'Invoked by people: takes down what a transfer has left, and stops it where it still runs',
+      timeout: LONG,
+      access: [
+        ...tearDown(settings),
+        ...report(settings),
+        data.describeExecutions(settings),
+        data.stopExecutions(settings),
+      ],
+    },
+  };
+}

@@ -1,0 +1,148 @@
+/**
+ * Functions that a rule, a schedule or a queue of events invokes: what each does, how long it may take, and exactly what it may do.
+ * tests/infra/test_permissions.py holds the permissions against the code.
+ */
+
+import { Duration } from 'aws-cdk-lib';
+import * as data from '../access/control-data';
+import { askMarkets, keepLogs, report, startRelays, startTransfers, tearDown } from '../access/groups';
+import * as relays from '../access/relay-instances';
+import * as ssm from '../access/run-commands';
+import { Settings } from '../config';
+import { Reaction } from '../names';
+import { FunctionDefinition, LONG, tables } from './definition';
+
+export function reactionFunctions(settings: Settings): Readonly<Record<Reaction, FunctionDefinition>> {
+  const { on, readAndNote, membership } = tables(settings);
+  return {
+    retry_chunk: {
+      description: 'Chunk Failed: another attempt, or the end of this chunk',
+      access: [on('transfers', 'GetItem'), on('chunks', 'GetItem', 'UpdateItem')],
+    },
+    replace_relay: {
+      description: 'Relay Lost, Relay Slow, Relay Warned: brings a successor where it pays, and takes the relay out; Rate Fell, Plan Due: decides about relays again',
+      timeout: LONG,
+      access: [
+        on('transfers', 'GetItem', 'Query', 'PutItem', 'UpdateItem'),
+        on('nodes', 'Query', 'PutItem', 'UpdateItem'),
+        on('profiles', 'GetItem', 'BatchGetItem'),
+        ...askMarkets(settings),
+        relays.describe('RouteTables', 'SecurityGroupRules', 'Subnets'),
+        data.putEvents(settings),
+        ...relays.launchRelays(settings),
+        ...startRelays(settings),
+        ...keepLogs(settings),
+        relays.closePaths(settings),
+      ],
+    },
+    finish_transfer: {
+      description: 'Transfer Delivered, Transfer Failed: notes the outcome, then releases the token',
+      vital: true,
+      access: [readAndNote, on('control-tokens', 'GetItem'), data.sendTask('Success', 'Failure')],
+    },
+    watch_ends: {
+      description: 'Every minute: heartbeats, from records alone; tells of ends that have fallen silent',
+      perishable: true,
+      vital: true,
+      access: [
+        readAndNote,
+        data.indexes(settings, 'transfers'),
+        on('control-tokens', 'GetItem'),
+        data.putEvents(settings),
+        data.sendTask('Heartbeat'),
+      ],
+    },
+    watch_relays: {
+      description: 'Every half minute: relays that carry far less than they should',
+      // It sleeps half of its time, and judges some numbers in the other.
+      memorySize: 256,
+      timeout: Duration.minutes(2),
+      perishable: true,
+      access: [
+        readAndNote,
+        data.indexes(settings, 'transfers'),
+        on('nodes', 'Query'),
+        data.putEvents(settings),
+      ],
+    },
+    watch_transfers: {
+      description: 'Every minute: has each active transfer looked at, and terminates relays of none',
+      perishable: true,
+      access: [
+        on('transfers', 'GetItem'),
+        data.indexes(settings, 'transfers'),
+        data.putEvents(settings),
+        relays.describe('Instances'),
+        relays.terminateRelays(settings),
+      ],
+    },
+    reconcile: {
+      description: 'Look Due: what lost events of one transfer would have told, and what its budget demands',
+      timeout: Duration.minutes(3),
+      perishable: true,
+      access: [
+        on('transfers', 'GetItem', 'Query', 'PutItem', 'UpdateItem'),
+        on('nodes', 'Query', 'UpdateItem'),
+        on('chunks', 'Query', 'UpdateItem'),
+        on('control-tokens', 'GetItem'),
+        data.putEvents(settings),
+        data.sendTask('Success', 'Failure'),
+        data.describeExecutions(settings),
+        relays.describe('Instances'),
+        relays.terminateRelays(settings),
+        ...ssm.commandLent(settings, 'stop'),
+        ...keepLogs(settings),
+      ],
+    },
+    restart_end: {
+      description: 'End Silent: starts the end again, or gives its transfer up',
+      timeout: Duration.minutes(3),
+      access: [
+        membership,
+        on('nodes', 'Query'),
+        on('control-tokens', 'GetItem'),
+        relays.describe('Instances'),
+        ...ssm.commandEnds(settings, 'receive', 'send'),
+        ssm.readResults(),
+        ssm.cancelCommands(),
+        data.sendTask('Success', 'Failure'),
+        data.describeExecutions(settings),
+      ],
+    },
+    tell_machine_ends: {
+      description: 'EC2’s events about machines that end, in batches: tells the transfers that they concern',
+      // It asks tables alone: a batch takes half a second, and what failed is shown again after six times this.
+      timeout: Duration.seconds(20),
+      queued: true,
+      access: [
+        data.readMachineEnds(settings),
+        on('nodes', 'GetItem'),
+        data.indexes(settings, 'nodes'),
+        data.indexes(settings, 'transfers'),
+        data.putEvents(settings),
+      ],
+    },
+    lose_end: {
+      description: 'End Lost: fails at once the transfer whose end’s machine carries no more',
+      access: [
+        readAndNote,
+        on('control-tokens', 'GetItem'),
+        relays.describe('Instances'),
+        data.sendTask('Success', 'Failure'),
+      ],
+    },
+    sweep_execution: {
+      description: 'An execution that was stopped, failed or timed out: tears down what it left and reports it',
+      timeout: LONG,
+      access: [...tearDown(settings), ...report(settings), data.describeExecutions(settings)],
+    },
+    start_from_object: {
+      description: 'A request document in the control bucket: judges it, starts it, answers beside it',
+      access: [...data.requestObjects(settings), ...startTransfers(settings)],
+    },
+    start_from_schedule: {
+      description: 'A schedule is due: judges its request and starts it',
+      access: startTransfers(settings),
+    },
+  };
+}
