@@ -155,6 +155,9 @@ class Change:
             known = len(self.values["decisions"]) - 1
             read = Comparison("decisions", "size", known) if known else Comparison("decisions", "absent")
             alternatives = tuple((*own, read) for own in alternatives)
+        if self.values.get("marks"):
+            # A teardown fences before it looks for them: one that is put later would stay.
+            alternatives = tuple((*own, Comparison("fenced", "=", False)) for own in alternatives)
         return alternatives
 
 

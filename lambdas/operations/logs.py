@@ -13,9 +13,10 @@ from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations.ends.commands import MOST_MACHINES
 from lambdas.operations.side_by_side import look_at_each
 
-# From all relays of a region together; a machine that answers at all prints its log within a second or two.
+# From all relays of a region together, the sending of commands included; a machine that answers at all prints its log
+# within a second or two.
 SECONDS = 5.0
-# With the call that sends the command, which is given up after 4 s.
+# A call that began in time may take until it is given up, 4 s.
 MOST_SECONDS = SECONDS + 4.0
 # While a transfer waits for a successor, which takes half a minute to boot.
 SECONDS_OF_LOST = 2.0
@@ -40,11 +41,13 @@ def keep_of_stopped(world: World, transfer: AcceptedTransfer, results: Sequence[
 
 
 def _keep_of_region(world: World, transfer: AcceptedTransfer, nodes: list[Node], seconds: float) -> int:
-    waiting = {node.node_id: (node, command_id) for node, command_id in _asked(world, nodes)}
     until = world.clock.monotonic() + seconds
+    waiting = {node.node_id: (node, command_id) for node, command_id in _asked(world, nodes, until)}
     kept = 0
     while waiting:
         for name, (node, command_id) in list(waiting.items()):
+            if world.clock.monotonic() > until:
+                return kept
             if result := world.brief_commands(node.region).result(command_id, node.instance_id):
                 del waiting[name]
                 kept += _put(world, transfer, name, result.output)
@@ -54,9 +57,11 @@ def _keep_of_region(world: World, transfer: AcceptedTransfer, nodes: list[Node],
     return kept
 
 
-def _asked(world: World, nodes: Sequence[Node]) -> Iterator[tuple[Node, str]]:
+def _asked(world: World, nodes: Sequence[Node], until: float) -> Iterator[tuple[Node, str]]:
     """One command for as many as it may name; where one of them has gone, SSM refuses that, and each has its own."""
     for at in range(0, len(nodes), MOST_MACHINES):
+        if world.clock.monotonic() > until:
+            return
         some = nodes[at : at + MOST_MACHINES]
         try:
             sent = world.brief_commands(some[0].region).send(
@@ -65,7 +70,7 @@ def _asked(world: World, nodes: Sequence[Node]) -> Iterator[tuple[Node, str]]:
             yield from ((node, sent) for node in some)
         except NotManagedError:
             for node in some if len(some) > 1 else []:
-                yield from _asked(world, [node])
+                yield from _asked(world, [node], until)
 
 
 def _put(world: World, transfer: AcceptedTransfer, name: str, text: str) -> int:

@@ -130,8 +130,7 @@ def _tell_lost_relays(world: World, record: TransferRecord, sender: Progress | N
     given_up = [n for n in nodes if n.state == "DRAINING" and n.not_replaced and not relay_end.has_lanes(sender, n)]
     left |= {n: n.reason or "" for n in given_up}
     for node, reason in (dead | left).items():
-        about = {"transferId": node.transfer_id, "nodeId": node.node_id, "message": reason}
-        world.events.put("Relay Lost", about)
+        world.events.put("Relay Lost", {**node.about, "message": reason})
     return len(dead | left)
 
 

@@ -6,6 +6,7 @@ Powertools' Logger, Tracer, Metrics and parser are put together here once; a han
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, TypeVar, cast
 
 from aws_lambda_powertools import Logger, Metrics, Tracer
@@ -47,6 +48,8 @@ Handler = Callable[[dict[str, Any], LambdaContext], Any]
 WARM = {"warm": True}
 # Source of what the control plane puts onto its bus; ends cannot.
 CONTROL = "cpt.control"
+# By which AWS's clocks and the seconds of an event's time differ at most.
+CLOCK_SECONDS = 2.0
 STATE_CHANGE = "EC2 Instance State-change Notification"
 
 
@@ -55,12 +58,18 @@ class BusEvent(Handover):
 
     detail_type: str = Field(alias="detail-type", default="Scheduled Event")
     source: str = ""
+    time: datetime | None = None
+    """When it was put, to the second."""
     detail: dict[str, Any] = Field(default_factory=dict)
 
     @property
     def instance_id(self) -> str:
         """The instance that an event of EC2 is about."""
         return str(self.detail.get("instance-id", ""))
+
+    def is_older_than(self, moment: float) -> bool:
+        """It was put before that time (Unix, s), by more than two clocks differ and a second is long."""
+        return self.time is not None and self.time.timestamp() < moment - CLOCK_SECONDS
 
     @property
     def tells_of_an_end(self) -> bool:

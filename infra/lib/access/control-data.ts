@@ -106,6 +106,18 @@ export function putEvents(settings: Settings): Access {
   };
 }
 
+/** The same of these types alone, as the control plane. */
+export function putEventsOf(settings: Settings, ...types: readonly string[]): Access {
+  return {
+    ...putEvents(settings),
+    conditions: {
+      'ForAllValues:StringEquals': { 'events:source': 'cpt.control', 'events:detail-type': [...types] },
+      // ForAllValues holds for a call that names no key at all.
+      Null: { 'events:source': 'false', 'events:detail-type': 'false' },
+    },
+  };
+}
+
 /** What Lambda does under a function's role that reads the queue. */
 export function readMachineEnds(settings: Settings): Access {
   return {

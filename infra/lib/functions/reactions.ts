@@ -119,7 +119,7 @@ export function reactionFunctions(settings: Settings): Readonly<Record<Reaction,
         on('nodes', 'GetItem'),
         data.indexes(settings, 'nodes'),
         data.indexes(settings, 'transfers'),
-        data.putEvents(settings),
+        data.putEventsOf(settings, 'Relay Lost', 'Relay Warned', 'End Lost'),
       ],
     },
     lose_end: {

@@ -37,6 +37,8 @@ class RelayLost(Document):
     transfer_id: TransferId
     path_id: str | None = None
     node_id: str
+    instance_id: InstanceId | None = None
+    """Its machine: nodes of a later run have the same ids. A sender does not know it."""
     message: str
 
     @classmethod
@@ -53,6 +55,7 @@ class RelaySlow(Document):
     type: Literal["Relay Slow"]
     transfer_id: TransferId
     node_id: str
+    instance_id: InstanceId | None = None
     rate: float = Field(alias="rateMBps", ge=0)
     expected: float = Field(alias="expectedMBps", ge=0)
     message: str
@@ -65,6 +68,7 @@ class RelayWarned(Document):
     type: Literal["Relay Warned"]
     transfer_id: TransferId
     node_id: str
+    instance_id: InstanceId | None = None
     message: str
 
 

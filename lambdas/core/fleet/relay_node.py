@@ -61,6 +61,11 @@ class Node(Document):
     not_replaced: str | None = None
 
     @property
+    def about(self) -> dict[str, str]:
+        """How events name it. A relay of a later run has the same id, and another machine."""
+        return {"transferId": self.transfer_id, "nodeId": self.node_id, "instanceId": self.instance_id}
+
+    @property
     def settled(self) -> bool:
         """Nobody has to bring a successor any more."""
         if self.successor or self.not_replaced or self.state in ("REJECTED", "TERMINATED"):

@@ -31,15 +31,15 @@ def _failing(event: BusEvent, world: World) -> tuple[list[Node], Failing | None]
         lost = RelayLost.from_document(event.detail)
         if event.source != CONTROL and not _is_told(world, lost):
             return [], None
-        return _named(world, lost.transfer_id, lost.node_id), Failing("lost", lost.message)
+        return _named(world, lost), Failing("lost", lost.message)
     if event.detail_type == "Relay Slow":
         if event.source != CONTROL:
             return [], None  # ends do not judge rates
         slow = RelaySlow.from_document(event.detail)
-        return _named(world, slow.transfer_id, slow.node_id), Failing("slow", slow.message, slow.rate, slow.expected)
+        return _named(world, slow), Failing("slow", slow.message, slow.rate, slow.expected)
     if event.detail_type == "Relay Warned" and event.source == CONTROL:
         warned = RelayWarned.from_document(event.detail)
-        return _named(world, warned.transfer_id, warned.node_id), Failing("warned", warned.message)
+        return _named(world, warned), Failing("warned", warned.message)
     return [], None
 
 
@@ -50,8 +50,10 @@ def _is_told(world: World, lost: RelayLost) -> bool:
     return any(relay.node_id == lost.node_id for relay in told)
 
 
-def _named(world: World, transfer_id: str, node_id: str) -> list[Node]:
-    return [node for node in world.nodes.of(transfer_id) if node.node_id == node_id]
+def _named(world: World, told: RelayLost | RelaySlow | RelayWarned) -> list[Node]:
+    """The relay that is meant; none where its id is that of another machine by now, as in a later run."""
+    nodes = [node for node in world.nodes.of(told.transfer_id) if node.node_id == told.node_id]
+    return [node for node in nodes if told.instance_id in (None, node.instance_id)]
 
 
 handler = event_rule(replace_relay)

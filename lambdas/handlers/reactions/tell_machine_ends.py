@@ -11,11 +11,15 @@ from lambdas.core.fleet.relay_node import LIVE_STATES
 from lambdas.runtime.batches import queued
 from lambdas.runtime.handler import BusEvent
 
+# AWS alone puts events of its own sources.
+EC2 = "aws.ec2"
 SPOT_WARNING = "EC2 Spot Instance Interruption Warning"
 
 
 def tell_machine_ends(event: BusEvent, world: World) -> dict[str, list[str]]:
     """Put Relay Lost or Relay Warned for its relays, and End Lost where it is an end; what was told, by transfer."""
+    if event.source != EC2:
+        return {}  # whoever may send to the queue, to give dead letters again, shall not end relays by what he writes
     if event.tells_of_an_end:
         kind, message = "Relay Lost", f"its instance is {event.detail['state']}"
     elif event.detail_type == SPOT_WARNING:
@@ -24,8 +28,10 @@ def tell_machine_ends(event: BusEvent, world: World) -> dict[str, list[str]]:
         return {}  # a machine in another state still carries data, or will
     told = defaultdict[str, list[str]](list)
     for node in world.nodes.by_instance(event.instance_id):
-        if node.state in LIVE_STATES:  # what becomes of one that has ended is the reconciler's to look after
-            world.events.put(kind, {"transferId": node.transfer_id, "nodeId": node.node_id, "message": message})
+        # What becomes of one that has ended is for the reconciler. A lent machine may have been stopped, and
+        # started again, before the transfer took it: the event is of before then.
+        if node.state in LIVE_STATES and not event.is_older_than(node.requested_at):
+            world.events.put(kind, {**node.about, "message": message})
             told[node.transfer_id].append(f"{kind}: {node.node_id}")
     for transfer_id in world.transfers.ids_with_end(event.instance_id) if event.tells_of_an_end else []:
         world.events.put("End Lost", {"transferId": transfer_id, "instanceId": event.instance_id})

@@ -6,6 +6,7 @@ from lambdas.adapters.world import World
 from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import Progress
 from lambdas.core.fleet import relay_watch
+from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.relay_watch import SLOW_SECONDS, Circumstances, Suspicion
 from lambdas.core.transfer_record import Estimated, TransferRecord
 from lambdas.operations.fleet.remaining import allowed_mb_s, ends_mb_s
@@ -33,7 +34,7 @@ def look_at(world: World, record: Estimated) -> dict[str, str]:
     joined = [node for node in world.nodes.of(transfer_id) if node.state == "JOINED"]
     suspicions = relay_watch.judge(seen, joined, through, now)
     for suspicion in suspicions:
-        _tell(world, transfer_id, suspicion)
+        _tell(world, next(node for node in joined if node.node_id == suspicion.node_id), suspicion)
     # A limit that was lowered since makes no rate fall.
     before = min(record.decisions[-1].total if record.decisions else 0.0, allowed_mb_s(record))
     if not suspicions and (rate := relay_watch.fallen(seen, before, now)) is not None:
@@ -52,12 +53,11 @@ def circumstances(record: Estimated, progress: Progress) -> Circumstances:
     )
 
 
-def _tell(world: World, transfer_id: str, found: Suspicion) -> None:
-    about = {"transferId": transfer_id, "nodeId": found.node_id}
+def _tell(world: World, node: Node, found: Suspicion) -> None:
     if found.verdict == "silent":
         message = f"nothing came through it for {SLOW_SECONDS:.0f} s, while others delivered"
-        world.events.put("Relay Lost", {**about, "message": message})
+        world.events.put("Relay Lost", {**node.about, "message": message})
         return
     message = f"slow: {found.rate:.1f} of {found.expected:.1f} MB/s for {SLOW_SECONDS:.0f} s"
     rates = {"rateMBps": round(found.rate, 3), "expectedMBps": round(found.expected, 3)}
-    world.events.put("Relay Slow", {**about, **rates, "message": message})
+    world.events.put("Relay Slow", {**node.about, **rates, "message": message})

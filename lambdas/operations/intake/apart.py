@@ -49,12 +49,13 @@ def _is_seen(transfer: AcceptedTransfer, found: Sequence[Meeting], world: World)
     directories = list(dict.fromkeys(meeting.directory for meeting in found if meeting.directory))
     # Those of an attempt that has ended in the midst of this.
     marks.take_away(transfer, world, COMMAND_SECONDS)
+    name = None
     try:
         name = marks.put(transfer, world, COMMAND_SECONDS)
         look = Order.on(transfer.source, "scan", commands.marked(transfer, name, directories))
         return Marked.from_document(answer(look, *run_all(world, transfer, [look], COMMAND_SECONDS))).seen
     finally:
-        marks.take_away(transfer, world, COMMAND_SECONDS)
+        marks.take_away(transfer, world, COMMAND_SECONDS, name)
 
 
 def _refusal(transfer: AcceptedTransfer, meeting: Meeting) -> SurveyProblem:

@@ -1,7 +1,7 @@
 """The mark of a destination, by which the source's machine knows a directory that both see.
 
 Its name is in the record before it is in the directory: of a function that has ended, or a daemon that was killed, the
-next attempt, the teardown or the next run takes it away.
+next attempt, the teardown or a run that resumes the transfer takes it away.
 """
 
 from secrets import token_hex
@@ -18,19 +18,19 @@ from lambdas.operations.ends.commands import Order, answer, run_all
 def put(transfer: AcceptedTransfer, world: World, seconds: float) -> str:
     """Put a mark into the destination; its name, which nobody has asked for before.
 
-    Raises CommandFailed, and TransferFenced where a later execution has the transfer.
+    Raises CommandFailed, and TransferFenced where a later execution has the transfer, or it is being taken down.
     """
     name = token_hex(16)
     if not world.transfers.change(transfer, transfer_life.note(marks=[*_noted(transfer, world), name])):
-        raise TransferFenced(f"{transfer.transfer_id} goes on in another execution")
+        raise TransferFenced(f"{transfer.transfer_id} is being taken down, or goes on in another execution")
     _order(transfer, name, world, seconds, present=True)
     return name
 
 
-def take_away(transfer: AcceptedTransfer, world: World, seconds: float) -> None:
-    """Take away what was put there and not seen to go; raises CommandFailed."""
+def take_away(transfer: AcceptedTransfer, world: World, seconds: float, own: str | None = None) -> None:
+    """Take away what was put there and not seen to go, `own` whatever is noted by now; raises CommandFailed."""
     noted = _noted(transfer, world)
-    for name in noted:
+    for name in dict.fromkeys([*noted, *([own] if own else [])]):
         _order(transfer, name, world, seconds, present=False)
     if noted:
         world.transfers.change(transfer, transfer_life.note(marks=[]))

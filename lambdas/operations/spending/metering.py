@@ -69,6 +69,8 @@ def grant(world: World, transfer: AcceptedTransfer, start: int) -> None:
         return
     sent = _sent(world, record)
     _lease(world, record, _read(world, record, sent), sent, start)
+    # Relays that were launched since that reading are in the lease of the start before, which this one replaced.
+    renew_lease(world, record)
 
 
 def renew_lease(world: World, record: TransferRecord) -> None:

@@ -309,7 +309,7 @@ def test_relay_that_drains_long_after_its_successor_joined_is_told_of() -> None:
     assert run(cloud)["first"]["lost"] == 0
     cloud.clock.time += RESUME_SECONDS + 1
     assert run(cloud)["first"]["lost"] == 1
-    assert ("Relay Lost", {"transferId": "first", "nodeId": "source-1-0", "message": "slow"}) in cloud.events.put_events
+    assert ("Relay Lost", {**old.about, "message": "slow"}) in cloud.events.put_events
 
 
 def test_what_a_state_left_that_ended_after_the_sweep_is_taken_down_and_the_report_stays() -> None:
@@ -341,5 +341,5 @@ def test_relay_that_the_sender_lost_is_told_of_again_when_the_event_was_lost() -
     body = {"schemaVersion": 1, "type": "Relay Lost", "transferId": "first", **lost}
     told(cloud, BusEvent.from_document({"detail-type": "Relay Lost", "detail": body}))
     assert run(cloud)["first"]["lost"] == 1
-    about = {"transferId": "first", "nodeId": "source-1-0", "message": "connection reset"}
-    assert cloud.events.put_events == [("Relay Lost", about)]
+    relay = next(node for node in cloud.nodes.of("first") if node.node_id == "source-1-0")
+    assert cloud.events.put_events == [("Relay Lost", {**relay.about, "message": "connection reset"})]

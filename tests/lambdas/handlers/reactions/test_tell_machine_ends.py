@@ -1,21 +1,25 @@
 """What EC2 says of machines: whose transfer is told, in batches of which one event costs no other."""
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
 from lambdas.core import transfer_life
+from lambdas.handlers.reactions.replace_relay import replace_relay
 from lambdas.handlers.reactions.tell_machine_ends import SPOT_WARNING, handler, tell_machine_ends
 from lambdas.operations.fleet.relay_end import lose
 from lambdas.runtime import batches
 from lambdas.runtime.handler import STATE_CHANGE, BusEvent
 from tests.lambdas.builders import DESTINATION_ID, SOURCE_ID, transfer
 from tests.lambdas.cloud import Cloud
+from tests.lambdas.fleet import amend
 from tests.lambdas.machine_ends import of_ec2, stopping
 from tests.lambdas.relay_losses import instance_event, joined, relay
 from tests.lambdas.runtime.test_handler import Context
+from tests.lambdas.told import CONTROL
 
 FOREIGN = "i-0999999999999999f"
 ENDED = ["stopping", "stopped", "shutting-down", "terminated"]
@@ -32,7 +36,7 @@ def test_instance_of_a_relay_that_ends_is_told_of_as_a_lost_relay(state: str) ->
     assert tell_machine_ends(instance_event(cloud, STATE_CHANGE, state=state), cloud.world) == {
         "first": ["Relay Lost: source-1-0"]
     }
-    about = {"transferId": "first", "nodeId": "source-1-0", "message": f"its instance is {state}"}
+    about = {**relay(cloud, "source-1-0").about, "message": f"its instance is {state}"}
     assert cloud.events.put_events == [("Relay Lost", about)]
 
 
@@ -105,3 +109,28 @@ def test_batch_of_which_all_fail_is_no_error_of_the_function(monkeypatch: pytest
 
 def test_batch_of_which_none_fails_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     assert failed(joined(), monkeypatch, stopping(FOREIGN), stopping(SOURCE_ID)) == []
+
+
+def test_event_of_before_a_lent_machine_was_taken_is_about_no_relay_of_now() -> None:
+    """Its owner had stopped and started it; the event comes late, or again from the dead letters."""
+    cloud = joined()
+    requested = relay(cloud, "source-1-0").requested_at
+
+    def seconds_after(seconds: float) -> BusEvent:
+        event = instance_event(cloud, STATE_CHANGE, state="stopped")
+        return event.model_copy(update={"time": datetime.fromtimestamp(requested + seconds, UTC)})
+
+    assert tell_machine_ends(seconds_after(-60), cloud.world) == {}
+    assert tell_machine_ends(seconds_after(-1), cloud.world) != {}, "a second is long, and two clocks differ"
+    assert tell_machine_ends(seconds_after(5), cloud.world) != {}
+
+
+def test_relay_of_a_later_run_is_not_lost_by_what_was_told_of_its_namesake() -> None:
+    cloud = joined()
+    tell_machine_ends(instance_event(cloud, STATE_CHANGE, state="terminated"), cloud.world)
+    [(kind, detail)] = cloud.events.put_events
+    body = {"schemaVersion": 1, "type": kind, **detail}
+    event = BusEvent.from_document({"detail-type": kind, "source": CONTROL, "detail": body})
+    amend(cloud, relay(cloud, "source-1-0"), instance_id="i-0fffffffffffffff1")
+    assert replace_relay(event, cloud.world) == {}
+    assert relay(cloud, "source-1-0").state == "JOINED"

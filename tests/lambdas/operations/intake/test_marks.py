@@ -8,7 +8,7 @@ import pytest
 from lambdas.adapters.records import CommandResult
 from lambdas.core import transfer_life
 from lambdas.core.ends.commands import Command
-from lambdas.core.errors import CommandFailed
+from lambdas.core.errors import CommandFailed, TransferFenced
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_record import TransferRecord
 from lambdas.core.whereabouts import Place
@@ -127,6 +127,27 @@ def test_a_daemon_that_is_killed_once_its_mark_is_there_leaves_none() -> None:
     with pytest.raises(CommandFailed, match="signal 9"):
         killed.check(transfer())
     assert killed.seen_at_once == [1, 0]
+
+
+def test_none_is_put_once_the_transfer_is_being_taken_down() -> None:
+    """Stopping an execution cancels no function: the survey goes on while the teardown looks for what it has left."""
+    stopped = Survey()
+    torn_down(stopped)
+    with pytest.raises(TransferFenced, match="first is being taken down"):
+        stopped.check(transfer())
+    assert (stopped.marks, stopped.seen_at_once) == (set(), [])
+
+
+def test_a_survey_takes_its_own_mark_away_though_somebody_has_forgotten_its_name() -> None:
+    survey = Survey()
+    survey.cloud.commands[WEST].scripts["scan"] = lambda _: _forgotten(survey)
+    survey.check(transfer())
+    assert (survey.marks, survey.seen_at_once) == (set(), [1, 0])
+
+
+def _forgotten(survey: Survey) -> CommandResult:
+    survey.cloud.transfers.change(transfer(), transfer_life.note(marks=[]))
+    return printed({**HEAD, "side": "marked", "seen": False})
 
 
 def test_nobody_is_asked_about_marks_where_there_are_none() -> None:
