@@ -58,7 +58,7 @@ class BusEvent(Handover):
 
     detail_type: str = Field(alias="detail-type", default="Scheduled Event")
     source: str = ""
-    time: datetime | None = None
+    time: datetime | None = Field(default=None, strict=False)  # a string in what Lambda has parsed
     """When it was put, to the second."""
     detail: dict[str, Any] = Field(default_factory=dict)
 

@@ -65,10 +65,9 @@ def test_deployment_has_as_many_of_each_as_its_page_says() -> None:
     row = next(
         line for line in (ROOT / "docs" / "deploy.md").read_text().splitlines() if line.startswith("| `cpt-control`")
     )
-    queues, alarms = (
-        kinds["AWS::SQS::Queue"] - kinds["AWS::Lambda::EventSourceMapping"],
-        kinds["AWS::CloudWatch::Alarm"],
-    )
+    of_queues = [each["Properties"] for each in template["Resources"].values() if each["Type"] == "AWS::SQS::Queue"]
+    queues = sum(str(each["QueueName"]).endswith("-dead-letters") for each in of_queues)
+    alarms = kinds["AWS::CloudWatch::Alarm"]
     for said in (
         f"{kinds['AWS::Lambda::Function']} functions",
         f"{word(kinds['AWS::DynamoDB::Table'] + kinds['AWS::DynamoDB::GlobalTable'])} tables",

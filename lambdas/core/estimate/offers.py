@@ -128,11 +128,14 @@ def end_figures(
 
 
 def _of_end(figure: Figure | None, facts: TypeFacts | None) -> Figure | None:
-    """What relays of its type have shown of an end, whose network may have no part of what its disks may move."""
+    """What relays of its type have shown of an end, whose network may have no part of what its disks may move.
+
+    Relays of before the weighting have shown what an end has: that remains possible, and is not expected.
+    """
     if figure is None or facts is None or not facts.takes_weighting:
         return figure
     note = f"{figure.note}, with bandwidth weighting {NETWORK_WEIGHTING}"
-    return figure.model_copy(update={"low": figure.least / WEIGHTED, "note": note})
+    return figure.scaled(1 / WEIGHTED, note).model_copy(update={"high": figure.greatest})
 
 
 def _lasting(side: Side, instance_type: str) -> float:

@@ -11,7 +11,7 @@ from lambdas.core.fleet.relay_node import LIVE_STATES
 from lambdas.runtime.batches import queued
 from lambdas.runtime.handler import BusEvent
 
-# AWS alone puts events of its own sources.
+# Nobody but AWS puts events of its sources onto a bus.
 EC2 = "aws.ec2"
 SPOT_WARNING = "EC2 Spot Instance Interruption Warning"
 
@@ -19,7 +19,7 @@ SPOT_WARNING = "EC2 Spot Instance Interruption Warning"
 def tell_machine_ends(event: BusEvent, world: World) -> dict[str, list[str]]:
     """Put Relay Lost or Relay Warned for its relays, and End Lost where it is an end; what was told, by transfer."""
     if event.source != EC2:
-        return {}  # whoever may send to the queue, to give dead letters again, shall not end relays by what he writes
+        return {}  # such as what an end has put onto the bus
     if event.tells_of_an_end:
         kind, message = "Relay Lost", f"its instance is {event.detail['state']}"
     elif event.detail_type == SPOT_WARNING:

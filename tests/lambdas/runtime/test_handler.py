@@ -107,6 +107,16 @@ def test_event_gives_its_type_and_detail(cloud: Cloud) -> None:
     assert call(event_rule(react), event) == {"Relay Lost": {"transferId": "first"}}
 
 
+def test_event_is_read_with_all_that_its_bus_puts_around_it(cloud: Cloud) -> None:
+    around = {"version": "0", "id": "1f0c", "account": "000000000000", "region": "us-west-2", "resources": []}
+    event = {**around, "detail-type": "Heard", "source": "aws.ec2", "time": "2026-11-28T09:14:04Z", "detail": {"a": 1}}
+
+    def tell(heard: BusEvent, _world: World) -> dict[str, Any]:
+        return {"source": heard.source, "old": heard.is_older_than(1_795_857_247.0), "detail": heard.detail}
+
+    assert call(event_rule(tell), event) == {"source": "aws.ec2", "old": True, "detail": {"a": 1}}
+
+
 @pytest.mark.parametrize(
     "code",
     [
