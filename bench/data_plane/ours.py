@@ -58,6 +58,8 @@ class Transfer:
     source: Path
     lanes: int | None = None
     """Per path. None: what the planner would choose where no rate is known."""
+    has_fixed_lanes: bool = False
+    """The sender opens no others."""
     between_regions: bool = False
     """For the planner, which then expects more lanes."""
     chunk_mib: int | None = None
@@ -167,7 +169,7 @@ class Transfer:
     def sender(self, control: Path, route: Route) -> Iterator[Program]:
         """The sender; without a path it waits for one in the membership."""
         argv = ["send", *(["--direct"] if route.direct else []), *(["--compress", "auto"] if self.compress else [])]
-        argv += ["--verify", self.verify]
+        argv += ["--verify", self.verify, *(["--fixed-lanes"] if self.has_fixed_lanes else [])]
         for relays in route.pairs:
             argv += ["--via", ",".join(f"{node.address}:{PORT}" for node in relays)]
         with self.daemon("send", argv, control, route.sender) as sender:

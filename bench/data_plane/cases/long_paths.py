@@ -38,7 +38,8 @@ def whole(bench: Bench, name: str, shape: Shape, mib: int) -> list[Result]:
     with long_path(bench, shape) as (sender, receiver):
         route = Route(sender, receiver)
         transfers = {"by itself": Transfer(bench, source, between_regions=True)}
-        transfers |= {f"{lanes} lanes": Transfer(bench, source, lanes, between_regions=True) for lanes in FIXED}
+        for lanes in FIXED:
+            transfers[f"{lanes} lanes"] = Transfer(bench, source, lanes, has_fixed_lanes=True, between_regions=True)
         sides = {side: partial(_seconds, transfer, route) for side, transfer in transfers.items()}
         if have("wdt"):
             sides |= {f"WDT, {ports} ports": partial(_wdt, bench, source, route, ports) for ports in WDT_PORTS}

@@ -49,8 +49,8 @@ pub const MAX_FRAME_BYTES: usize = 65 << 10;
 /// Chunks of a lane that wait for their acknowledgement. The receiver syncs five times a second or more: at 1 GB/s and 8 MiB a
 /// chunk, 24 are under way; 64 leaves room for round trips of 300 ms.
 pub const LANE_WINDOW: usize = 64;
-/// A receiver syncs again after so many times as long as the last sync took, so a tenth of its time goes into syncs: where they cost
-/// little, files are placed while others are written, and little is left to do at the end …
+/// A receiver syncs again after so many times as long as the last sync took, so a tenth of its time goes into syncs of up to 20 ms: where
+/// they cost little, files are placed while others are written, and little is left to do at the end …
 pub const SYNC_PAUSES: u32 = 10;
 /// … and no sooner than this, since each batch costs a wake-up, and no later than that, so that a slow sync does
 /// not make acknowledgements late too: more often would turn large writes into small ones.
@@ -212,6 +212,8 @@ pub const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 pub const RECONNECT_PAUSE_MAX: Duration = Duration::from_secs(2);
 /// A lane whose path is gone waits so long for its acknowledgements: several syncs on a slow disk. What it then still has goes to others.
 pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(20);
+/// A lane that goes because its path has too many may bring over what it has: the largest chunk, 1 GiB, at 2 MB/s.
+pub const LEISURE: Duration = Duration::from_secs(600);
 /// Once both ends agree, lanes that hang are not waited for longer than the last words take.
 pub const PARTING_TIMEOUT: Duration = Duration::from_secs(1);
 /// After SIGTERM an end lets go of its work for so long: acknowledgements that are due, a last sync. A second is left to tidy up.

@@ -100,6 +100,8 @@ pub struct SendOptions {
     pub compress: Compress,
     /// As the receiver's.
     pub proof: Proof,
+    /// Paths keep the lanes that the membership gives them: for measurements beside what the sender chooses.
+    pub has_fixed_lanes: bool,
 }
 
 /// A sender with its keys.
@@ -153,7 +155,7 @@ impl Sender {
     ) -> Result<ExitCode, CliError> {
         let (transfer, epoch) = (self.router.transfer.clone(), self.epoch);
         let Self { identity, router, rules, before, journal, overflow, .. } = self;
-        let SendOptions { keepalive, patience, compress, proof } = options;
+        let SendOptions { keepalive, patience, compress, proof, has_fixed_lanes } = options;
         let config = send::Config {
             epoch,
             before,
@@ -169,6 +171,7 @@ impl Sender {
             patience,
             compress,
             proof,
+            has_fixed_lanes,
             overflow,
         };
         let result = match send::run(config, Arc::clone(&control), stop) {

@@ -296,7 +296,13 @@ fn send(ready: &ReadyFile, sender: Sender, command: command::Send, stop: &Stop) 
     let sender = sender.publish(&*control, stop)?;
     ready.write("send", &[], None).map_err(|error| CliError::failed(Failure::ReadyFile, error))?;
     let keepalive = Duration::from_secs(command.keepalive_seconds);
-    let options = SendOptions { keepalive, patience: Patience::default(), compress: command.compress, proof: command.verify.proof() };
+    let options = SendOptions {
+        keepalive,
+        patience: Patience::default(),
+        compress: command.compress,
+        proof: command.verify.proof(),
+        has_fixed_lanes: false,
+    };
     let source = Arc::new(source_of(&command.paths));
     sender.run((plan, command.plan), command.control.prefix, source, options, control, stop)
 }

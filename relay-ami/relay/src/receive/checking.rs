@@ -52,7 +52,7 @@ fn check(shared: &Shared, tries: &Tries, chunk: &Verified, files: &[Arc<Large>])
         };
         let checked = checked.or_else(|error| {
             let unplaced = Unplaced::at(file.path(), error);
-            let Some(reason) = tries.leaves_out((file.entry(), None), &unplaced, || shared.check_destination()) else {
+            let Some(reason) = tries.leaves_out((None, file.entry()), &unplaced, || shared.check_destination()) else {
                 return Err(unplaced);
             };
             shared.leave_out(&chunk.replies, (chunk.chunk, chunk.attempt), file.entry(), reason, &unplaced.error)?;

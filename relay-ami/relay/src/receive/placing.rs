@@ -1,6 +1,6 @@
 //! Files on their way from the partial directory to their places.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex};
 
@@ -28,18 +28,6 @@ pub struct Unplaced {
 }
 
 impl Unplaced {
-    /// The reason for which the entry alone is left out that could not be placed so many times; none where its chunk, or all, is at stake.
-    /// What fails each time is the entry's, however it looks.
-    fn leaves_out(&self, times: u32) -> Option<SkipReason> {
-        match reach(&self.error) {
-            Reach::Entry(reason) => Some(reason),
-            Reach::Chunk if times >= TRIED => Some(SkipReason::DestinationRefused),
-            Reach::Chunk | Reach::Destination => None,
-        }
-    }
-}
-
-impl Unplaced {
     /// Of the entry that lands at a path.
     pub fn at(path: &[u8], error: io::Error) -> Self {
         Self { what: format!("{}: ", percent::encode(path)), error }
@@ -58,13 +46,13 @@ impl From<io::Error> for Unplaced {
     }
 }
 
-/// What is tried: an entry as it came with one chunk, or, without one, as a whole. A large file comes with thousands of chunks, of which a
+/// What is tried: an entry as it came with a chunk, or, without one, as a whole. A large file comes with thousands of chunks, of which a
 /// server that is started again may fail many at once.
-pub type Tried = (u64, Option<u64>);
+pub type Tried = (Option<u64>, u64);
 
 /// How often each could not be placed though its chunk was worth another attempt.
 #[derive(Default)]
-pub struct Tries(Mutex<HashMap<Tried, u32>>);
+pub struct Tries(Mutex<BTreeMap<Tried, u32>>);
 
 impl Tries {
     /// Returns whether another name of a file waits until the file has come to its first name again: the last look misses both. Not for
@@ -78,18 +66,34 @@ impl Tries {
         waits
     }
 
-    /// An entry could not be placed. The reason for which it alone is left out, if that is so. `is_there`: whether the destination is;
+    /// A chunk has come whole: what failed of it before counts no longer.
+    pub fn came(&self, chunk: u64) {
+        let mut failed = lock(&self.0);
+        let of_it = |entry| (Some(chunk), entry);
+        let known: Vec<Tried> = failed.range(of_it(0)..=of_it(u64::MAX)).map(|(tried, _)| *tried).collect();
+        for tried in known {
+            failed.remove(&tried);
+        }
+    }
+
+    /// An entry could not be placed. The reason for which it alone is left out, if that is so: at once where it is the entry's, and where
+    /// the same has failed three times, since what fails each time is the entry's, however it looks. `is_there`: whether the destination is;
     /// where it is not, no entry is to blame. Nor where another stream brings it.
     pub fn leaves_out(&self, tried: Tried, unplaced: &Unplaced, is_there: impl FnOnce() -> bool) -> Option<SkipReason> {
-        if is_superseded(&unplaced.error) {
-            return None;
+        match reach(&unplaced.error) {
+            Reach::Entry(reason) => return Some(reason),
+            Reach::Destination => return None,
+            Reach::Chunk if is_superseded(&unplaced.error) => return None,
+            Reach::Chunk => {}
         }
         let mut failed = lock(&self.0);
         let times = failed.entry(tried).or_default();
         *times += 1;
-        let reason = unplaced.leaves_out(*times)?;
+        if *times < TRIED {
+            return None;
+        }
         drop(failed);
-        (reach(&unplaced.error) != Reach::Chunk || is_there()).then_some(reason)
+        is_there().then_some(SkipReason::DestinationRefused)
     }
 }
 
@@ -134,11 +138,11 @@ impl<'a> Placing<'a> {
             match result {
                 Ok(Came::Complete(entries)) => come.complete += entries,
                 Ok(Came::InDoubt(file)) => come.in_doubt.push(file),
-                Err(unplaced) if self.tries.waits_for_first((entry, Some(chunk.chunk)), &unplaced) => {
+                Err(unplaced) if self.tries.waits_for_first((Some(chunk.chunk), entry), &unplaced) => {
                     tracing::warn!(chunk = chunk.chunk, entry, what = unplaced.what, error = %unplaced.error, "it waits for its first name");
                 }
                 Err(unplaced) => {
-                    let Some(reason) = self.tries.leaves_out((entry, Some(chunk.chunk)), &unplaced, || shared.check_destination()) else {
+                    let Some(reason) = self.tries.leaves_out((Some(chunk.chunk), entry), &unplaced, || shared.check_destination()) else {
                         placed.filter_map(|(entry, result)| Some((entry, result.err()?))).for_each(|(entry, Unplaced { what, error })| {
                             tracing::warn!(chunk = chunk.chunk, entry, what, %error, "not placed either");
                         });
@@ -148,6 +152,7 @@ impl<'a> Placing<'a> {
                 }
             }
         }
+        self.tries.came(chunk.chunk);
         Ok(come)
     }
 

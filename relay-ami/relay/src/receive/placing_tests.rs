@@ -168,18 +168,29 @@ fn other_names_of_files_are_placed_one_after_the_other() {
 
 #[test]
 fn an_error_that_may_pass_is_the_chunks_until_it_has_come_three_times_and_a_full_disk_is_nobodys() {
-    let unplaced = |errno: Errno| Unplaced { what: "d/f: ".to_owned(), error: errno.into() };
-    assert_eq!([1, 2, 3].map(|times| unplaced(Errno::NOENT).leaves_out(times)), [None, None, Some(SkipReason::DestinationRefused)]);
-    assert_eq!([1, 9].map(|times| unplaced(Errno::NOSPC).leaves_out(times)), [None, None]);
-    assert_eq!(unplaced(Errno::ISDIR).leaves_out(1), Some(SkipReason::DestinationConflict));
-    assert_eq!(unplaced(Errno::NOSYS).leaves_out(1), Some(SkipReason::DestinationRefused));
+    let tries = Tries::default();
+    let leaves_out = |chunk, errno: Errno| tries.leaves_out((Some(chunk), 1), &Unplaced::at(b"d/f", errno.into()), || true);
+    assert_eq!([(); 9].map(|()| leaves_out(1, Errno::NOSPC)), [None; 9]);
+    assert_eq!([(); 3].map(|()| leaves_out(1, Errno::NOENT)), [None, None, Some(SkipReason::DestinationRefused)], "the disk was nobody's");
+    assert_eq!(leaves_out(2, Errno::ISDIR), Some(SkipReason::DestinationConflict));
+    assert_eq!(leaves_out(2, Errno::NOSYS), Some(SkipReason::DestinationRefused));
+}
+
+#[test]
+fn what_has_failed_is_forgotten_once_its_chunk_has_come() {
+    let tries = Tries::default();
+    let leaves_out = || tries.leaves_out((Some(5), 1), &Unplaced::at(b"f", Errno::NOENT.into()), || true);
+    assert_eq!([leaves_out(), leaves_out()], [None, None]);
+    tries.came(5);
+    assert!(lock(&tries.0).is_empty());
+    assert_eq!([leaves_out(), leaves_out()], [None, None]);
 }
 
 #[test]
 fn no_entry_is_left_out_for_trouble_that_may_pass_where_the_destination_is_gone() {
     let tries = Tries::default();
     let unplaced = |errno: Errno| Unplaced::at(b"file", errno.into());
-    let leaves_out = |errno, is_there: bool| tries.leaves_out((7, Some(1)), &unplaced(errno), || is_there);
+    let leaves_out = |errno, is_there: bool| tries.leaves_out((Some(1), 7), &unplaced(errno), || is_there);
     assert_eq!([false; 5].map(|is_there| leaves_out(Errno::NOENT, is_there)), [None; 5]);
     assert_eq!(leaves_out(Errno::NOENT, true), Some(SkipReason::DestinationRefused));
     assert_eq!(leaves_out(Errno::ISDIR, false), Some(SkipReason::DestinationConflict), "it is the entry's, whatever became of the rest");
@@ -188,7 +199,7 @@ fn no_entry_is_left_out_for_trouble_that_may_pass_where_the_destination_is_gone(
 #[test]
 fn a_large_file_is_not_left_out_because_several_of_its_chunks_failed_once_or_another_stream_brought_them() {
     let tries = Tries::default();
-    let leaves_out = |chunk, error: io::Error| tries.leaves_out((7, Some(chunk)), &Unplaced::at(b"file", error), || true);
+    let leaves_out = |chunk, error: io::Error| tries.leaves_out((Some(chunk), 7), &Unplaced::at(b"file", error), || true);
     for chunk in 0..9 {
         assert_eq!([(); 2].map(|()| leaves_out(chunk, Errno::STALE.into())), [None; 2], "chunk {chunk}");
     }

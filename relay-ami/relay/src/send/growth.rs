@@ -7,8 +7,8 @@
 use std::time::{Duration, Instant};
 
 use crate::defaults::{
-    GROWTH_BLOCKED, GROWTH_GAIN, GROWTH_INTERVAL, GROWTH_PAUSE, GROWTH_PAUSE_MAX, GROWTH_ROUND_TRIPS, GROWTH_TRIAL, LONG_ROUND_TRIP,
-    START_LANES, START_MB_S,
+    GROWTH_BLOCKED, GROWTH_GAIN, GROWTH_INTERVAL, GROWTH_PAUSE, GROWTH_PAUSE_MAX, GROWTH_ROUND_TRIPS, GROWTH_TRIAL, HANDSHAKE_TIMEOUT,
+    LONG_ROUND_TRIP, START_LANES, START_MB_S,
 };
 use crate::documents::membership::MAX_LANES_PER_PATH;
 use crate::socket_options::Counters;
@@ -21,10 +21,11 @@ pub fn send_buffer() -> u64 {
 }
 
 /// Growth of one path's lanes.
+#[derive(Default)]
 pub struct Growth {
-    /// What the plan begins with.
-    least: u32,
     lanes: u32,
+    /// They are as many as the plan says, and follow it.
+    is_as_planned: bool,
     /// The least that any lane has seen: a busy end or a queue makes single ones longer.
     round_trip: Option<Duration>,
     /// What was there when the interval began.
@@ -49,8 +50,12 @@ pub struct Sight {
     pub limit: f64,
     /// It makes lanes wait.
     pub is_held_back: bool,
-    /// Lanes that this path may begin with, by the number of paths and of chunks.
+    /// Lanes that the plan gives it.
+    pub least: u32,
+    /// Lanes that it may begin with, by the number of paths.
     pub most_at_start: u32,
+    /// Those that lanes have, or could have by now: more lanes would be for nothing.
+    pub chunks: u32,
 }
 
 struct Seen {
@@ -62,6 +67,7 @@ struct Seen {
 /// More lanes are there than `lanes`, which carried `rate`.
 struct Trial {
     lanes: u32,
+    began: Instant,
     rate: f64,
     looks: u32,
 }
@@ -74,20 +80,18 @@ struct Rest {
 }
 
 impl Growth {
-    #[must_use]
-    pub const fn new(least: u32) -> Self {
-        Self { least, lanes: least, round_trip: None, since: None, trial: None, rest: None }
-    }
-
     /// Lanes that the path should have.
     pub fn look(&mut self, now: Instant, sight: Sight) -> u32 {
+        if self.trial.is_none() && self.is_as_planned || self.lanes < sight.least {
+            (self.lanes, self.is_as_planned) = (sight.least, true);
+        }
         self.round_trip = self.round_trip.into_iter().chain(sight.round_trip).min();
         let Some(round_trip) = self.round_trip else { return self.lanes };
         // A lane carries about half of its buffer per round trip; a third is comfortable.
         let comfortable = sight.send_buffer as f64 / 3.0 / round_trip.as_secs_f64().max(1e-6);
-        let start = self.start(&sight, round_trip, comfortable);
+        let start = start(&sight, round_trip, comfortable);
         if start > self.lanes {
-            (self.lanes, self.trial, self.since) = (start, None, None);
+            (self.lanes, self.is_as_planned, self.trial, self.since) = (start, false, None, None);
             return self.lanes;
         }
         let seen = Seen { at: now, moved: sight.moved, counters: sight.counters };
@@ -102,6 +106,10 @@ impl Growth {
         let is_other = sight.moved < since.moved || sight.counters.is_some() && blocked.is_none();
         if sight.lanes < self.lanes || is_other {
             self.since = Some(seen);
+            // Lanes that cannot connect bring nothing either.
+            if let Some(trial) = self.trial.take_if(|trial| now.saturating_duration_since(trial.began) >= HANDSHAKE_TIMEOUT) {
+                self.goes_back(now, trial.rate, &trial);
+            }
             return self.lanes;
         }
         let time = now.saturating_duration_since(since.at);
@@ -112,22 +120,14 @@ impl Growth {
         self.since = Some(seen);
         // What a limit holds back says nothing of the path.
         if !sight.is_held_back {
-            self.judge(now, rate, comfortable, blocked);
+            self.judge(now, rate, comfortable, blocked, sight.chunks);
         }
         self.lanes
     }
 
-    /// What the path begins with: as many lanes as the fastest machines, or the limit, need over so long a way.
-    fn start(&self, sight: &Sight, round_trip: Duration, comfortable: f64) -> u32 {
-        if round_trip < LONG_ROUND_TRIP {
-            return self.least;
-        }
-        let wanted = (sight.limit.min(START_MB_S * 1e6) / comfortable).ceil() as u32;
-        wanted.min(START_LANES).min(sight.most_at_start).max(self.least)
-    }
-
     /// After each interval in which all lanes were there.
-    fn judge(&mut self, now: Instant, rate: f64, comfortable: f64, blocked: Option<f64>) {
+    fn judge(&mut self, now: Instant, rate: f64, comfortable: f64, blocked: Option<f64>, chunks: u32) {
+        let was_tried = self.trial.is_some();
         if let Some(mut trial) = self.trial.take()
             && rate < trial.rate * GROWTH_GAIN
         {
@@ -136,26 +136,43 @@ impl Growth {
                 self.trial = Some(trial);
                 return;
             }
-            let pause = self.rest.as_ref().map_or(GROWTH_PAUSE, |rest| (rest.pause * 2).min(GROWTH_PAUSE_MAX));
-            self.rest = Some(Rest { rate: rate.max(trial.rate), until: now + pause, pause });
-            self.lanes = trial.lanes;
+            self.goes_back(now, rate, &trial);
             return;
+        }
+        if was_tried {
+            self.rest = None;
         }
         if self.rest.as_ref().is_some_and(|rest| now < rest.until && rate < rest.rate * GROWTH_GAIN) {
             return;
         }
         let wanted = (rate / comfortable).ceil().clamp(1.0, f64::from(MAX_LANES_PER_PATH)) as u32;
-        let wanted = wanted.min(2 * self.lanes);
+        let wanted = wanted.min(2 * self.lanes).min(chunks);
         if wanted > self.lanes && blocked.is_none_or(|blocked| blocked > GROWTH_BLOCKED) {
-            self.trial = Some(Trial { lanes: self.lanes, rate, looks: 0 });
-            self.lanes = wanted;
+            self.trial = Some(Trial { lanes: self.lanes, began: now, rate, looks: 0 });
+            (self.lanes, self.is_as_planned) = (wanted, false);
         }
+    }
+
+    /// The trial brought nothing; at this rate the next one comes later.
+    fn goes_back(&mut self, now: Instant, rate: f64, trial: &Trial) {
+        let pause = self.rest.as_ref().map_or(GROWTH_PAUSE, |rest| (rest.pause * 2).min(GROWTH_PAUSE_MAX));
+        self.rest = Some(Rest { rate: rate.max(trial.rate), until: now + pause, pause });
+        self.lanes = trial.lanes;
     }
 
     #[must_use]
     pub const fn lanes(&self) -> u32 {
         self.lanes
     }
+}
+
+/// What a path begins with: as many lanes as the fastest machines, or the limit, need over so long a way.
+fn start(sight: &Sight, round_trip: Duration, comfortable: f64) -> u32 {
+    if round_trip < LONG_ROUND_TRIP {
+        return sight.least;
+    }
+    let wanted = (sight.limit.min(START_MB_S * 1e6) / comfortable).ceil() as u32;
+    wanted.min(START_LANES).min(sight.most_at_start).min(sight.chunks).max(sight.least)
 }
 
 #[cfg(test)]

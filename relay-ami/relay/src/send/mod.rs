@@ -104,6 +104,8 @@ pub struct Config {
     pub compress: Compress,
     /// As the receiver's.
     pub proof: Proof,
+    /// Paths keep the lanes that the membership gives them.
+    pub has_fixed_lanes: bool,
 }
 
 /// The sender cannot go on.
@@ -215,6 +217,7 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
         compress,
         proof,
         overflow,
+        has_fixed_lanes,
     } = config;
     let serial = u64::from_be_bytes(crate::secure::keys::random().map_err(io::Error::other)?);
     let (sent_journal, earlier) = SentJournal::go_on(journal, &plan.plan_id, proof);
@@ -268,7 +271,7 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
         let shared = Arc::clone(&shared);
         crate::thread::spawn("hearing", move || hearing::run(&shared))?;
     }
-    let mut lanes = Lanes::new();
+    let mut lanes = Lanes::new(has_fixed_lanes);
     let reporter = Reporter::new(Side::Sender, epoch, before, &shared.chunks.counters);
     let result = watch(&shared, &mut lanes, reporter, Keepalives::new(keepalive), feeder);
     if !matches!(result, Ok(Outcome::Stopped)) {

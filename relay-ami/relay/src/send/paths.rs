@@ -1,6 +1,6 @@
 //! Follows the membership: lanes come, go and are replaced as paths do.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::Shared;
 use super::growth::{Growth, Sight, send_buffer};
 use super::lane::{Handle, Lane};
-use crate::defaults::{DRAIN_TIMEOUT, GROWTH_LOOK, HANDSHAKE_TIMEOUT, LANES_AT_START};
+use crate::defaults::{DRAIN_TIMEOUT, GROWTH_LOOK, HANDSHAKE_TIMEOUT, LANES_AT_START, LEISURE};
 use crate::documents::event::LaneProgress;
 use crate::documents::membership::{Membership, Path};
 use crate::documents::text::PathId;
@@ -43,14 +43,16 @@ pub struct Lanes {
     /// The membership names a path.
     pub any_path: bool,
     send_buffer: u64,
+    /// Paths have what the membership gives them, and no more.
+    are_fixed: bool,
     /// A lane was left out for want of memory or of open files.
     short_of_room: bool,
 }
 
 impl Lanes {
     #[must_use]
-    pub fn new() -> Self {
-        Self { send_buffer: send_buffer(), ..Self::default() }
+    pub fn new(are_fixed: bool) -> Self {
+        Self { send_buffer: send_buffer(), are_fixed, ..Self::default() }
     }
 
     /// Makes the lanes what the membership says.
@@ -101,10 +103,11 @@ impl Lanes {
                 lane.leave(time);
             }
         }
+        let there: HashSet<(PathId, u32)> =
+            self.running.iter().filter(|lane| lane.until.is_none()).map(|lane| (lane.path.path_id.clone(), lane.number)).collect();
         for path in &paths {
             for number in 0..lanes_of(path) {
-                let is_this = |lane: &Running| lane.until.is_none() && lane.path.path_id == path.path_id && lane.number == number;
-                if !self.running.iter().any(is_this) {
+                if !there.contains(&(path.path_id.clone(), number)) {
                     if let Err(error) = room_for_lane(self.running.len()) {
                         if !std::mem::replace(&mut self.short_of_room, true) {
                             tracing::warn!(path = %path.path_id, %error, "no more lanes");
@@ -122,6 +125,9 @@ impl Lanes {
 
     /// Lanes for one of so many paths: at least what the membership says.
     fn wanted(&mut self, shared: &Shared, path: &Path, paths: usize) -> u32 {
+        if self.are_fixed {
+            return path.lanes;
+        }
         let lanes = || self.running.iter().filter(|lane| lane.until.is_none() && lane.path.path_id == path.path_id);
         let connected = || lanes().filter(|lane| lane.handle.is_connected());
         // Through relays the kernel tells of the first hop alone. Of a direct lane it knows the round trip before any greeting.
@@ -138,11 +144,13 @@ impl Lanes {
             counters: connected().filter_map(counters).reduce(Counters::and),
             limit: shared.streams.limit.bytes_per_second(),
             is_held_back: shared.streams.limit.holds_back(),
-            most_at_start: u32::try_from(chunks.min(LANES_AT_START / paths.max(1))).unwrap_or(u32::MAX),
+            least: path.lanes,
+            most_at_start: u32::try_from(LANES_AT_START / paths.max(1)).unwrap_or(u32::MAX),
+            chunks: u32::try_from(chunks).unwrap_or(u32::MAX),
         };
-        let growth = self.growth.entry((path.path_id.clone(), path.generation)).or_insert_with(|| Growth::new(path.lanes));
+        let growth = self.growth.entry((path.path_id.clone(), path.generation)).or_default();
         let before = growth.lanes();
-        let wanted = growth.look(Instant::now(), sight).max(path.lanes);
+        let wanted = growth.look(Instant::now(), sight);
         if wanted != before {
             tracing::info!(path = %path.path_id, before, lanes = wanted, round_trip = ?sight.round_trip, "other number of lanes");
         }
@@ -215,7 +223,8 @@ fn room_for_lane(lanes: usize) -> Result<(), String> {
 /// stays.
 fn time_to_leave(was: &Path, number: u32, now: Option<(&Path, u32)>) -> Option<Duration> {
     match now {
-        Some((path, lanes)) if is_same(was, path) => (number >= lanes).then_some(DRAIN_TIMEOUT),
+        // Nothing is wrong with the path: what it has under way may take its time.
+        Some((path, lanes)) if is_same(was, path) => (number >= lanes).then_some(LEISURE),
         // Its hop was replaced, so it is probably dead: no long wait for its last words.
         Some(_) => Some(HANDSHAKE_TIMEOUT),
         None => Some(DRAIN_TIMEOUT),
@@ -241,7 +250,7 @@ mod tests {
     #[test]
     fn a_lane_stays_while_its_path_is_the_same_and_has_a_place_for_it() {
         assert_eq!(time_to_leave(&path(1, 1), 1, Some((&path(1, 1), 2))), None);
-        assert_eq!(time_to_leave(&path(1, 1), 2, Some((&path(1, 1), 2))), Some(DRAIN_TIMEOUT));
+        assert_eq!(time_to_leave(&path(1, 1), 2, Some((&path(1, 1), 2))), Some(LEISURE));
     }
 
     #[test]

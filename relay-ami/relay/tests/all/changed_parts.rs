@@ -37,7 +37,8 @@ fn changed(change: impl FnOnce(&Path), spoil: impl FnOnce(&Path)) -> Transfer {
     transfer
 }
 
-fn run(transfer: &mut Transfer) -> send::Totals {
+/// Moves all on one lane.
+pub fn run(transfer: &mut Transfer) -> send::Totals {
     let receiver = transfer.receive();
     let sender = transfer.send(None);
     // With a second lane the last chunk may go twice on a busy machine, and the bytes are counted here.
@@ -50,7 +51,7 @@ fn run(transfer: &mut Transfer) -> send::Totals {
 }
 
 /// Bytes that crossed the network.
-fn wire(totals: &send::Totals) -> u64 {
+pub fn wire(totals: &send::Totals) -> u64 {
     totals.sent_bytes - totals.saved_bytes
 }
 

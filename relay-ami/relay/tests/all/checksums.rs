@@ -13,6 +13,7 @@ use cpt_relay::epoch::PROCESSES_PER_START;
 use cpt_relay::wire::frame::{Frame, SegmentHeader};
 use cpt_relay::{receive, send};
 
+use crate::changed_parts;
 use crate::harness::{Running, Transfer, noise, path, wait_for};
 use crate::speaker::{Answer, Entry, Speaker, digest_by, introduce};
 
@@ -158,14 +159,8 @@ fn what_is_not_sent_needs_more_than_a_checksum() {
     log.write_all_at(b"edited", 9 * CHUNK).unwrap();
     transfer.verify = Verify::Crc64;
     transfer.plan_compared(Compare::Digest, 4 * CHUNK);
-    let receiver = transfer.receive();
-    let sender = transfer.send(None);
-    transfer.members(vec![membership::Path { lanes: 1, ..path("direct", &[], receiver.address) }]);
-    let outcome = sender.join();
-    let send::Outcome::Delivered(totals) = outcome else { panic!("{outcome:?}") };
-    assert_eq!(receiver.join(), receive::Outcome::Agreed);
-    transfer.assert_same_trees();
-    assert_eq!(totals.sent_bytes - totals.saved_bytes, CHUNK, "one block, {totals:?}");
+    let totals = changed_parts::run(&mut transfer);
+    assert_eq!(changed_parts::wire(&totals), CHUNK, "one block, {totals:?}");
 }
 
 /// A sender whose chunk has the right checksum alone, although it has the receiver copy: it does not count.

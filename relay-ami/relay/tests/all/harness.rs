@@ -257,6 +257,7 @@ impl Transfer {
         self.control.publish_key(Side::Sender, &key).unwrap();
         let config = send::Config {
             epoch: self.epoch,
+            has_fixed_lanes: false,
             before: None,
             journal: self.notes_sent.then(|| sent_journal::open(&self.directory.path().join("send.sent")).unwrap()),
             overflow: None,

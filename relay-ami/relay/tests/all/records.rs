@@ -10,7 +10,6 @@ use std::time::Duration;
 use rustls::{ServerConnection, StreamOwned};
 
 use cpt_relay::deadline::Deadline;
-use cpt_relay::digest::Proof;
 use cpt_relay::rate::RateRules;
 use cpt_relay::secure::keys::Identity;
 use cpt_relay::secure::outlet::Outlet;
@@ -27,7 +26,7 @@ fn pair() -> (TcpStream, TcpStream) {
 }
 
 fn frames() -> [Frame; 2] {
-    [Frame::Ack { chunk: 1, attempt: 2 }, Frame::Welcome { version: 1, epoch: 3, proof: Proof::Blake3 }]
+    [Frame::Ack { chunk: 1, attempt: 2 }, Frame::Alive { is_busy: true }]
 }
 
 /// Two records and the end of the stream.
@@ -62,7 +61,7 @@ fn opened(bytes: &[u8]) -> (Vec<Frame>, Result<(), StreamError>) {
 
 const GOLDEN: [&str; 3] = [
     "17030300227e79fbd7e80e85a5dd680e38c1e7a4d17c19969230882df6c3a858317fbde827a14b",
-    "17030300214dbefbd80a0164163ee654a7de7c7880431b855aabe6bac1f26dc41e1125234e89",
+    "170303001744befbd8000072da60f12649ada907d511686df0896f59",
     "170303001321add015868380aa6e7997c8a36f0f7d52cbb4",
 ];
 

@@ -259,6 +259,7 @@ impl Home {
         self.directory().publish_key(Side::Sender, &key).unwrap();
         let config = send::Config {
             epoch,
+            has_fixed_lanes: false,
             before: self.last_report(Side::Sender),
             journal: Some(self.sent_journal()),
             overflow: None,

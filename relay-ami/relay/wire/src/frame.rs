@@ -17,6 +17,11 @@ use crate::documents::event::{FailureReason, SkipReason};
 
 /// Version of the frames; both ends must have the same.
 pub const VERSION: u16 = 11;
+/// Another version has other fields: its first frame is refused by name, before they are read.
+fn version(theirs: u16) -> Result<u16, WireError> {
+    if theirs == VERSION { Ok(theirs) } else { Err(WireError::Version { theirs, ours: VERSION }) }
+}
+
 /// `type` and `length`.
 pub const HEADER_BYTES: usize = 5;
 
@@ -293,7 +298,7 @@ impl Frame {
         let mut fields = Fields::new("frame", payload);
         let frame = match type_byte {
             0x01 => Self::Hello {
-                version: fields.u16()?,
+                version: version(fields.u16()?)?,
                 transfer: fields.text16()?,
                 epoch: fields.u64()?,
                 path: fields.text16()?,
@@ -324,7 +329,7 @@ impl Frame {
             0x0c => Self::Hole(fields.u64()?),
             0x0e => Self::Offer { block: fields.u32()?, digests: fields.bytes16()?.to_vec() },
             0x0f => Self::Copy(fields.u64()?),
-            0x81 => Self::Welcome { version: fields.u16()?, epoch: fields.u64()?, proof: proof(fields.u8()?)? },
+            0x81 => Self::Welcome { version: version(fields.u16()?)?, epoch: fields.u64()?, proof: proof(fields.u8()?)? },
             0x82 => Self::Ack { chunk: fields.u64()?, attempt: fields.u32()? },
             0x83 => Self::Nack { chunk: fields.u64()?, attempt: fields.u32()?, reason: reason(fields.u8()?)?, message: fields.text16()? },
             0x84 => Self::Finished {

@@ -17,8 +17,16 @@ fn frames() -> Vec<(Frame, &'static str)> {
     };
     vec![
         (
-            Frame::Hello { version: 1, transfer: "t".into(), epoch: 2, path: "direct".into(), generation: 3, lane: 4, proof: Proof::Crc64 },
-            "010000002200010001740000000000000002000664697265637400000000000000030000 0004 01",
+            Frame::Hello {
+                version: VERSION,
+                transfer: "t".into(),
+                epoch: 2,
+                path: "direct".into(),
+                generation: 3,
+                lane: 4,
+                proof: Proof::Crc64,
+            },
+            "0100000022000b0001740000000000000002000664697265637400000000000000030000 0004 01",
         ),
         (Frame::Chunk { chunk: 258, attempt: 1, segments: 2, phase: 1 }, "0200000011 0000000000000102 00000001 00000002 01"),
         (
@@ -38,7 +46,7 @@ fn frames() -> Vec<(Frame, &'static str)> {
             "0800000031 01 0000000000000002 0000000000000007 0101010101010101010101010101010101010101010101010101010101010101",
         ),
         (Frame::Forget { entry: 5, last: true }, "0a00000009 0000000000000005 01"),
-        (Frame::Welcome { version: 1, epoch: 2, proof: Proof::Blake3 }, "810000000b 0001 0000000000000002 00"),
+        (Frame::Welcome { version: VERSION, epoch: 2, proof: Proof::Blake3 }, "810000000b 000b 0000000000000002 00"),
         (Frame::Ack { chunk: 1, attempt: 2 }, "820000000c 0000000000000001 00000002"),
         (
             Frame::Nack { chunk: 1, attempt: 2, reason: FailureReason::ChecksumMismatch, message: String::new() },
@@ -74,6 +82,14 @@ fn golden_bytes_both_ways() {
     data.clear();
     Frame::Packed(258).encode(&mut data);
     assert_eq!(data, [0x0d, 0x00, 0x00, 0x01, 0x02]);
+}
+
+#[test]
+fn an_end_of_another_version_is_refused_by_name_whatever_its_fields_are() {
+    for (type_byte, theirs) in [(0x01, [0, 10]), (0x81, [0, 12])] {
+        let refused = Frame::decode(type_byte, &theirs).unwrap_err();
+        assert_eq!(refused, WireError::Version { theirs: u16::from_be_bytes(theirs), ours: VERSION });
+    }
 }
 
 #[test]

@@ -21,6 +21,8 @@ pub enum WireError {
     Unknown { what: &'static str, value: u64 },
     #[error("{what} is not text: {why}")]
     NotText { what: &'static str, why: String },
+    #[error("the other end speaks frames of version {theirs}, this one of version {ours}: both must be of one release")]
+    Version { theirs: u16, ours: u16 },
     #[error("the route header's signature is not the sender's")]
     BadSignature,
 }

@@ -127,6 +127,7 @@ impl Account {
         let key = kept_route_key(&self.transfer.directory.path().join("route.key")).unwrap();
         let config = send::Config {
             epoch: 1,
+            has_fixed_lanes: false,
             before: None,
             journal: None,
             overflow: None,

@@ -46,7 +46,7 @@ cpt-laboratory: cpt-relay, and its roles by hand, with a directory that both end
   cpt-laboratory mirror  --control-dir DIR [--select JSON] [--delete] [--keep-replaced NAME] PATH... DESTINATION
   cpt-laboratory receive --control-dir DIR [--transfer ID] [--listen IP:PORT]... [--verify digest|readback|crc64] [--preserve JSON]
                          [--unsynced] [--placing-threads N] [--keep-replaced NAME] DESTINATION
-  cpt-laboratory send    --control-dir DIR [--transfer ID] [--lanes N] [--direct] [--via IP:PORT,IP:PORT]... [--rate-mbps N] [--attempts N]
+  cpt-laboratory send    --control-dir DIR [--transfer ID] [--lanes N [--fixed-lanes]] [--direct] [--via IP:PORT,IP:PORT]... [--rate-mbps N] [--attempts N]
                          [--patience SECONDS] [--route-key FILE]
   cpt-laboratory relay   --control-dir DIR [--transfer ID] [--listen IP:PORT]... [--idle-seconds N]
   cpt-laboratory probe   --listen IP:PORT... | --connect IP:PORT  [--seconds N]
@@ -189,7 +189,13 @@ fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     }
     roles::ready_file(options.ready.as_deref())?.write("send", &[], None).map_err(|error| CliError::failed(Failure::ReadyFile, error))?;
     let patience = options.patience.map(Duration::from_secs_f64).map_or_else(Patience::default, Patience::of);
-    let send_options = SendOptions { keepalive: KEEPALIVE_INTERVAL, patience, compress: options.compress, proof: options.verify.proof() };
+    let send_options = SendOptions {
+        keepalive: KEEPALIVE_INTERVAL,
+        patience,
+        compress: options.compress,
+        proof: options.verify.proof(),
+        has_fixed_lanes: options.has_fixed_lanes,
+    };
     sender.run((plan, PLAN_KEY.to_owned()), String::new(), source, send_options, control, stop)
 }
 

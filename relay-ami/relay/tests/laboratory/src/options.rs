@@ -27,6 +27,8 @@ pub struct Options {
     /// Relays of each pair, or one relay.
     pub via: Vec<Vec<SocketAddrV4>>,
     pub lanes: Option<u32>,
+    /// The sender opens no others.
+    pub has_fixed_lanes: bool,
     pub chunk_mib: Option<u64>,
     /// In place of it, for rates of which a MiB takes too long.
     pub chunk_kib: Option<u64>,
@@ -73,6 +75,7 @@ impl Options {
                 Some("--") => options.paths.extend(arguments.by_ref().map(PathBuf::from)),
                 Some("--direct") => options.direct = true,
                 Some("--unsynced") => options.unsynced = true,
+                Some("--fixed-lanes") => options.has_fixed_lanes = true,
                 Some("--delete") => options.delete = true,
                 Some(name) if name.starts_with("--") => {
                     let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
