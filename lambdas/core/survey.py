@@ -6,7 +6,7 @@ from pydantic import Field
 
 from lambdas.core.deletion import ExtrasSurvey
 from lambdas.core.documents import Count, Document, Handover
-from lambdas.core.whereabouts import DirectoryWay, Kernel, Place
+from lambdas.core.whereabouts import DirectoryWay, Kernel, Whereabouts
 
 
 class SurveyProblemEntry(Document):
@@ -84,7 +84,7 @@ class SourceSurvey(Listed):
     packed_share: Annotated[float, Field(gt=0, le=1)] | None = None
     """Bytes on the wire for a byte of the source, by a sample; only where the request lets it be packed."""
     kernel: Kernel | None = None
-    places: list[Place] | None = None
+    places: list[Whereabouts] | None = None
     """Where its paths are, of the first ones, as `kernel` sees them."""
     problems: list[SurveyProblemEntry]
     problem_count: Count

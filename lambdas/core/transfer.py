@@ -22,6 +22,7 @@ from lambdas.core.documents import (
     StageIndex,
     TransferId,
 )
+from lambdas.core.place import Place
 from lambdas.core.record_format import FORMAT_VERSION, format_of, with_stage
 from lambdas.core.request import TransferRequest
 
@@ -46,6 +47,11 @@ class EndMachine(Document):
     public_address: str | None = None
 
     @property
+    def place(self) -> Place:
+        """Where it is."""
+        return Place(self.region, self.vpc_id, self.availability_zone)
+
+    @property
     def where(self) -> str:
         """Its VPC in words."""
         return f"{self.vpc_id} ({self.region}), the VPC of {self.instance_id}"
@@ -63,6 +69,11 @@ class TransitRegion(Document):
 
     region: Region
     vpc_id: str
+
+    @property
+    def place(self) -> Place:
+        """Where relays in it are."""
+        return Place(self.region, self.vpc_id)
 
 
 def shared_key(execution_arn: str, ends: Iterable[tuple[str, str]], transfer_id: str) -> str:

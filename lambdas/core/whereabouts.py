@@ -57,7 +57,7 @@ class DirectoryWay(Document):
         return self
 
 
-class Place(Document):
+class Whereabouts(Document):
     """Where a path of the source is, as in the request, percent-encoded."""
 
     path: str

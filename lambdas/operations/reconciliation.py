@@ -7,6 +7,7 @@ from lambdas.adapters.world import World
 from lambdas.core.chunks.progress import Progress
 from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.fleet.relay_node import ENDED_INSTANCE_STATES, JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
+from lambdas.core.place import Place
 from lambdas.core.record_format import FORMAT_VERSION, in_words
 from lambdas.core.spending.meter import Decision
 from lambdas.core.transfer_record import Outcome, Planned, TransferRecord
@@ -145,8 +146,8 @@ def _terminate_ended(world: World, record: TransferRecord) -> int:
     count = 0
     for region in sorted({node.region for node in ended}):
         mine = [node.instance_id for node in ended if node.region == region]
-        alive = [i.instance_id for i in world.compute(region).describe(mine) if not i.gone]
-        world.compute(region).terminate(alive)
+        alive = [i.instance_id for i in world.at(Place(region)).compute.describe(mine) if not i.gone]
+        world.at(Place(region)).compute.terminate(alive)
         count += len(alive)
     return count
 
@@ -172,7 +173,8 @@ def _dead(world: World, live: list[Node]) -> dict[Node, str]:
 
 
 def _shown(world: World, region: str, nodes: list[Node]) -> dict[str, str]:
-    return {i.instance_id: i.state for i in world.compute(region).describe(node.instance_id for node in nodes)}
+    shown = world.at(Place(region)).compute.describe(node.instance_id for node in nodes)
+    return {instance.instance_id: instance.state for instance in shown}
 
 
 def _discard_old_unused(world: World, record: TransferRecord) -> int:

@@ -11,6 +11,7 @@ from pydantic import Discriminator, Field, Tag
 
 from lambdas.core.documents import ABSOLUTE_PATH, USER, Document, InstanceId, Integer, Region
 from lambdas.core.landing import LandingPath, leading
+from lambdas.core.place import Place
 
 Path = Annotated[str, Field(pattern=ABSOLUTE_PATH, max_length=4096)]
 User = Annotated[str, Field(pattern=USER)]
@@ -72,6 +73,11 @@ class MachineEnd(Document):
     def regions(self) -> tuple[str, ...]:
         """The region of the machine."""
         return (self.region,)
+
+    @property
+    def place(self) -> Place:
+        """Where the machine is, as far as the request says it."""
+        return Place(self.region)
 
     @property
     def machines(self) -> tuple[tuple[str, str], ...]:

@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 from lambdas.core.documents import MAX_STAGES
 from lambdas.core.fleet.relay_node import Node
+from lambdas.core.place import Place
 from lambdas.core.transfer import RELAY_PORT, AcceptedTransfer, EndMachine, ResolvedPaths, TransitRegion
 
 GroupKind = Literal["relay", "endpoint"]
@@ -40,6 +41,11 @@ class Stage:
     def slots(self) -> range:
         """Slots of its relays."""
         return range(1, self.count + 1)
+
+    @property
+    def place(self) -> Place:
+        """Where its relays are."""
+        return Place(self.region, self.vpc_id)
 
     @property
     def zone(self) -> str:
@@ -208,7 +214,7 @@ def _through(
 class Admission(NamedTuple):
     """One of a VPC's groups lets an address in at a port."""
 
-    place: Stage | EndMachine
+    beside: Stage | EndMachine
     group: GroupKind
     address: str
     port: int

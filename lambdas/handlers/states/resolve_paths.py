@@ -45,7 +45,7 @@ def resolve_paths(event: ResolveInput, world: World) -> ResolvedPaths:
         group = security_group(world, transfer.destination, "endpoint")
     except LaunchRefused as error:
         raise PathUnreachable(str(error)) from error
-    world.groups(transfer.destination.region).admit(group, source, transfer.receiver_port, transfer.transfer_id)
+    world.at(transfer.destination.place).groups.admit(group, source, transfer.receiver_port, transfer.transfer_id)
     _prove(world, transfer, source, destination)
     paths = ResolvedPaths(
         direct_reachable=True,

@@ -16,6 +16,7 @@ from lambdas.adapters.world import World
 from lambdas.core.ends.answers import Answer, place
 from lambdas.core.ends.commands import USUAL, Command, Share
 from lambdas.core.errors import AgentBusy, CommandFailed
+from lambdas.core.place import Place
 from lambdas.core.transfer import AcceptedTransfer, EndMachine
 
 # After 10 s that were waited, the next look is in 1 s; after a minute in 6 s. SSM refuses those who ask more often.
@@ -33,7 +34,7 @@ class Order:
     """A document to run on a machine."""
 
     document: DocumentName
-    region: str
+    place: Place
     instance_id: str
     command: Command | None = None
     share: Share = USUAL
@@ -43,7 +44,7 @@ class Order:
         cls, end: EndMachine, document: DocumentName, command: Command | None = None, share: Share = USUAL
     ) -> "Order":
         """An order for an end machine."""
-        return cls(document, end.region, end.instance_id, command, share)
+        return cls(document, end.place, end.instance_id, command, share)
 
     def alike(self, other: "Order") -> bool:
         """Return whether one command serves both: each answer has a place of its own."""
@@ -105,13 +106,13 @@ def _send(world: World, running: Running, alike: list[int]) -> None:
         running.answers[alike[0]] = token_hex(8)
         answer = place(world.control(running.transfer), running.answers[alike[0]])
     try:
-        command_id = world.commands(first.region).send(
+        command_id = world.at(first.place).commands.send(
             first.document, machines, running.transfer.transfer_id, first.command, first.share, left, answer
         )
         running.sent |= dict.fromkeys(alike, command_id)
     except OlderDocumentError:  # it runs the command to its end, whose output is the answer
         del running.answers[alike[0]]
-        running.sent[alike[0]] = world.commands(first.region).send(
+        running.sent[alike[0]] = world.at(first.place).commands.send(
             first.document, machines, running.transfer.transfer_id, first.command, first.share, left
         )
     except NotManagedError:
@@ -133,7 +134,7 @@ def send_again(world: World, running: Running, at: int) -> None:
 def is_started(world: World, running: Running, at: int) -> bool:
     """Return whether the agent has begun with this order."""
     order = running.orders[at]
-    return at in running.begun or world.commands(order.region).started(running.sent[at], order.instance_id)
+    return at in running.begun or world.at(order.place).commands.started(running.sent[at], order.instance_id)
 
 
 def _look(world: World, running: Running) -> None:
@@ -144,7 +145,7 @@ def _look(world: World, running: Running) -> None:
             running.results[at] = _as_result(answered)
         if at in running.results or at in running.begun:
             continue
-        found = world.commands(order.region).result(command_id, order.instance_id)
+        found = world.at(order.place).commands.result(command_id, order.instance_id)
         if found is None:
             continue
         if not found.started and world.clock.monotonic() < running.until:
@@ -168,7 +169,7 @@ def _give_up(world: World, running: Running) -> None:
         order = running.orders[at]
         started = is_started(world, running, at)
         if at not in running.begun:
-            world.commands(order.region).cancel(command_id, order.instance_id)
+            world.at(order.place).commands.cancel(command_id, order.instance_id)
         told = f"no result within {seconds:.0f} s" if started else f"not started within {seconds:.0f} s"
         running.results[at] = CommandResult(False, "TimedOut", "", told, started)
 
@@ -207,7 +208,7 @@ def await_answer(
     began = world.clock.monotonic()
     while True:
         if sent.answer_id is None:
-            found = world.commands(order.region).result(sent.command_id, order.instance_id)
+            found = world.at(order.place).commands.result(sent.command_id, order.instance_id)
         else:
             answered = world.agents.answer(transfer.shared, sent.answer_id)
             found = _as_result(answered) if answered else None
@@ -229,16 +230,16 @@ def run_all(world: World, transfer: AcceptedTransfer, orders: Sequence[Order], s
 def is_busy(order: Order, result: CommandResult) -> str:
     """Say of a command that was not started why that is, and what to do."""
     return (
-        f"the SSM agent of {order.instance_id} ({order.region}) is busy: it did not start {order.document} "
-        f"({result.status}: {result.error or 'not delivered'}). An agent runs 5 commands at once: see which "
-        f"run there (aws ssm list-command-invocations --region {order.region} --instance-id {order.instance_id}), wait "
-        "for them or cancel them, then start again"
+        f"the SSM agent of {order.instance_id} ({order.place.region}) is busy: it did not start {order.document} "
+        f"({result.status}: {result.error or 'not delivered'}). An agent runs 5 commands at once: see which run there "
+        f"(aws ssm list-command-invocations --region {order.place.region} --instance-id {order.instance_id}), "
+        "wait for them or cancel them, then start again"
     )
 
 
 def answer(order: Order, result: CommandResult) -> dict[str, Any]:
     """The JSON object in the last line of output; raises CommandFailed, or AgentBusy where it was never started."""
-    head = f"{order.document} on {order.instance_id} ({order.region})"
+    head = f"{order.document} on {order.instance_id} ({order.place.region})"
     if not result.started:
         raise AgentBusy(is_busy(order, result))
     if not result.succeeded:

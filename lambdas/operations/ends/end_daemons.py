@@ -87,7 +87,7 @@ def _gone(world: World, transfer: AcceptedTransfer, side: Side) -> Outcome | Non
     """
     machine = _machine(transfer, side)
     try:
-        shown = world.compute(machine.region).describe([machine.instance_id])
+        shown = world.at(machine.place).compute.describe([machine.instance_id])
     except (ClientError, BotoCoreError):
         return None
     if not shown or shown[0].state not in ENDED_INSTANCE_STATES:
@@ -149,4 +149,4 @@ def _order(world: World, transfer: AcceptedTransfer, side: Side, epoch: int) -> 
 
 
 def _trouble(order: Order, result: CommandResult) -> str:
-    return f"{order.document} on {order.instance_id} ({order.region}) ended with {result.status}: {result.tail()}"
+    return f"{order.document} on {order.instance_id} ({order.place.region}) ended with {result.status}: {result.tail()}"

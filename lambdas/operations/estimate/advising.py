@@ -35,7 +35,7 @@ def advice(transfer: AcceptedTransfer, found: Estimate, world: World) -> list[Al
 def _family(end: EndMachine, world: World) -> Mapping[str, TypeFacts]:
     """The end's type and the larger ones of its family that its zone offers, the smallest first."""
     kinds = [end.instance_type, *larger_types(end.instance_type)]
-    known = world.instance_types(end.region).facts(kinds)
+    known = world.at(end.place).instance_types.facts(kinds)
     return {
         kind: known[kind]
         for kind in kinds

@@ -10,7 +10,7 @@ from lambdas.core.errors import SurveyProblem
 from lambdas.core.intake.overlap import Meeting, meetings
 from lambdas.core.survey import DestinationSurvey, Marked
 from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.whereabouts import Place
+from lambdas.core.whereabouts import Whereabouts
 from lambdas.operations.ends.commands import Order, answer, run_all
 from lambdas.operations.intake import marks
 
@@ -22,7 +22,7 @@ COMMAND_SECONDS = 120.0
 def check_apart(
     transfer: AcceptedTransfer,
     kernel: str | None,
-    places: Sequence[Place],
+    places: Sequence[Whereabouts],
     destination: DestinationSurvey,
     world: World,
 ) -> None:

@@ -115,7 +115,7 @@ def hold(transfer: AcceptedTransfer, destination: DestinationSurvey, world: Worl
 
 def survey_of_followed(transfer: AcceptedTransfer, found: OpenSurvey, world: World) -> Survey:
     """The survey whose listing was followed, once it is done; raises what `look_at_ends` does, and TransferFenced."""
-    order = Order("scan", transfer.source.region, transfer.source.instance_id)
+    order = Order("scan", transfer.source.place, transfer.source.instance_id)
     result = await_answer(world, transfer, order, found, COMMAND_SECONDS, lambda: not goes_on(world, transfer))
     if result is None:
         raise TransferFenced(f"{transfer.transfer_id} has ended before its listing")

@@ -71,7 +71,7 @@ def test_every_relay_admits_exactly_those_that_measure_to_it() -> None:
     let_in: dict[str, set[str]] = {}
     for one in nodes.values():
         for rule in admissions(of, paths(), one):
-            let_in.setdefault(rule.place.region, set()).add(rule.address)
+            let_in.setdefault(rule.beside.region, set()).add(rule.address)
     by_region = {one.region: one.public_address for one in nodes.values()}
     assert let_in == {
         WEST: {of.source.private_address},
