@@ -16,17 +16,19 @@ from lambdas.core.chunks.chunk import Chunk
 from lambdas.core.chunks.chunk_life import Change
 from lambdas.core.chunks.events import RelayLost, TransferDelivered, TransferFailed
 from lambdas.core.chunks.progress import Progress, Side
+from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.ends.answers import Answer
 from lambdas.core.ends.commands import USUAL, Command, Share
 from lambdas.core.estimate.history import Event
 from lambdas.core.estimate.profile import Metric, Profile
 from lambdas.core.fleet.firewall import Rule
 from lambdas.core.fleet.launch_plan import Subnet
+from lambdas.core.fleet.membership import Membership
 from lambdas.core.fleet.node_life import Change as NodeChange
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.intake.destination_lock import Busy, Holding, Way
 from lambdas.core.metrics import MetricName
-from lambdas.core.transfer import AcceptedTransfer, Membership, TransferPlan
+from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_life import Change as TransferChange
 from lambdas.core.transfer_record import TransferRecord
 from lambdas.core.whereabouts import SourcePath

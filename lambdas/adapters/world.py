@@ -23,7 +23,7 @@ from lambdas.adapters.services import Services, services
 from lambdas.adapters.sns import SnsNotifications
 from lambdas.adapters.stepfunctions import StepFunctions
 from lambdas.core.ends.commands import Control, shared_prefix, transfer_prefix
-from lambdas.core.place import Place
+from lambdas.core.places.place import Place
 from lambdas.core.request import TransferRequest
 from lambdas.core.tariff.price_list import has_price_list
 from lambdas.core.transfer import AcceptedTransfer

@@ -22,15 +22,17 @@ from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 from pydantic.alias_generators import to_camel
 
 from lambdas.core.bandwidth import BandwidthLimit
+from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.deletion import Deleted
 from lambdas.core.documents import Document
 from lambdas.core.ends.liveness import Ends
 from lambdas.core.estimate.dry_run import DryRun
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.fleet.relay_watch import Watch
+from lambdas.core.fleet.resolved_paths import ResolvedPaths
 from lambdas.core.spending.meter import BudgetDecision, Spent
 from lambdas.core.survey import LeftAlone, Same, UnkeptCounts, Unselected
-from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, TransferPlan
+from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_record import ENDED, EndStatus, Outcome, Spawned, Status, TransferRecord
 
 ChangeName = Literal[

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from lambdas.core.bandwidth import BandwidthLimit, limit_at
 from lambdas.core.chunks.events import Delivered
+from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.deletion import Deleted
 from lambdas.core.documents import Count, Document, Handover, TransferId
 from lambdas.core.ends.liveness import Ends
@@ -18,10 +19,11 @@ from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.estimate.profiling import Measured
 from lambdas.core.fleet.relay_watch import Watch
+from lambdas.core.fleet.resolved_paths import ResolvedPaths
 from lambdas.core.record_format import FORMAT_VERSION, format_of
 from lambdas.core.spending.meter import BudgetDecision, Spent
 from lambdas.core.survey import LeftAlone, Same, UnkeptCounts, Unselected
-from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths, TransferPlan
+from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.whereabouts import SourcePath
 
 EndStatus = Literal["SUCCEEDED", "SUCCEEDED_WITH_SKIPS", "FAILED"]

@@ -7,7 +7,7 @@ from lambdas.adapters.world import World
 from lambdas.core.chunks.progress import Progress
 from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.fleet.relay_node import ENDED_INSTANCE_STATES, JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
-from lambdas.core.place import Place
+from lambdas.core.places.place import Place
 from lambdas.core.record_format import FORMAT_VERSION, in_words
 from lambdas.core.spending.meter import Decision
 from lambdas.core.transfer_record import Outcome, Planned, TransferRecord

@@ -1,7 +1,7 @@
 """Relays of transfers that are over, launched at the last moment or shown too late."""
 
 from lambdas.adapters.world import World
-from lambdas.core.place import Place
+from lambdas.core.places.place import Place
 
 
 def terminate(world: World, region: str) -> list[str]:

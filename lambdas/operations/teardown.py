@@ -14,7 +14,7 @@ from lambdas.core.fleet import firewall, node_life
 from lambdas.core.fleet.firewall import Rule
 from lambdas.core.fleet.relay_node import LIVE_STATES
 from lambdas.core.fleet.topology import regions_of
-from lambdas.core.place import Place
+from lambdas.core.places.place import Place
 from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_record import TransferRecord
 from lambdas.operations import logs

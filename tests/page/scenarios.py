@@ -10,13 +10,13 @@ from lambdas.core.chunks.file_list import FileEntry
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.profiling import Measured, MeasuredPair
 from lambdas.core.estimate.rows import build_rows
+from lambdas.core.failure import Failure
 from lambdas.core.fleet.relay_node import Node, NodeState
 from lambdas.core.report import report
 from lambdas.core.report.page.render import Files
 from lambdas.core.report.report import Report
 from lambdas.core.report.tally import Tally
 from lambdas.core.spending.meter import Dollars, Sent, Spent
-from lambdas.core.transfer import Failure
 from lambdas.core.transfer_record import Outcome, Spawned, TransferRecord
 from tests.lambdas import builders
 from tests.lambdas.traffic import Traffic

@@ -5,13 +5,13 @@ A kind of end is one module like this and one alternative in contract `transfer-
 `lock_id`, which all transfers share that could write to the same place.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
 from lambdas.core.documents import ABSOLUTE_PATH, USER, Document, InstanceId, Integer, Region
 from lambdas.core.landing import LandingPath, leading
-from lambdas.core.place import Place
+from lambdas.core.places.place import Place
 
 Path = Annotated[str, Field(pattern=ABSOLUTE_PATH, max_length=4096)]
 User = Annotated[str, Field(pattern=USER)]
@@ -79,6 +79,11 @@ class MachineEnd(Document):
         """Where the machine is, as far as the request says it."""
         return Place(self.region)
 
+    def command(self, preserve: dict[str, Any]) -> dict[str, Any]:
+        """The end as commands to its daemon name it; `preserve`: what is kept of each entry, or nothing."""
+        run_as = {} if self.run_as is None else {"runAs": self.run_as}
+        return {"kind": self.kind, **run_as, **preserve}
+
     @property
     def machines(self) -> tuple[tuple[str, str], ...]:
         """Region and id of each instance that reaches its data."""
@@ -90,15 +95,19 @@ class SourceMachine(MachineEnd):
 
     paths: list[SourcePath] = Field(min_length=1, max_length=100)
 
-    @property
-    def plain_paths(self) -> list[str]:
-        """The paths, without where they arrive."""
-        return [path_of(path) for path in self.paths]
+    def command(self, preserve: dict[str, Any]) -> dict[str, Any]:
+        """As of any machine, with its paths."""
+        return {**super().command(preserve), "paths": self.asked_paths}
 
     @property
     def asked_paths(self) -> list[str | dict[str, str]]:
         """The paths as the request has them."""
         return [path if isinstance(path, str) else path.to_document() for path in self.paths]
+
+    @property
+    def plain_paths(self) -> list[str]:
+        """The paths, without where they arrive."""
+        return [path_of(path) for path in self.paths]
 
     @property
     def tops(self) -> list[str] | None:
@@ -121,6 +130,10 @@ class DestinationMachine(MachineEnd):
     """The machine that gets the data."""
 
     path: Path
+
+    def command(self, preserve: dict[str, Any]) -> dict[str, Any]:
+        """As of any machine, with its directory."""
+        return {**super().command(preserve), "path": self.path}
 
     @property
     def lock_id(self) -> str:

@@ -76,12 +76,17 @@ def receiver_addresses(transfer: AcceptedTransfer) -> list[str]:
     return listen_addresses(end.private_address, end.public_address, transfer.receiver_port)
 
 
-def _as(user: str | None) -> Command:
-    """The user that does the work, where the request names one."""
-    return {} if user is None else {"runAs": user}
+def _source(transfer: AcceptedTransfer) -> Command:
+    """Where the data lies, as the daemon is told."""
+    return {"end": transfer.request.source.command(_kept_of_entries(transfer))}
 
 
-def _keeping(transfer: AcceptedTransfer) -> Command:
+def _destination(transfer: AcceptedTransfer) -> Command:
+    """Where it goes, as the daemon is told."""
+    return {"end": transfer.request.destination.command(_kept_of_entries(transfer))}
+
+
+def _kept_of_entries(transfer: AcceptedTransfer) -> Command:
     """What is kept beyond the default, where the request asks for any."""
     preserve = transfer.request.preserve
     return {} if preserve == Preserve() else {"preserve": preserve.to_document()}
@@ -116,12 +121,10 @@ def scan_source(transfer: AcceptedTransfer, control: Control, announce: str | No
     """List the source; `announce`: name of the object, below the prefix, that says how far it is."""
     command: Command = {
         **_head("scan", transfer.transfer_id),
-        **_as(transfer.request.source.run_as),
-        **_keeping(transfer),
+        **_source(transfer),
         **_kept(transfer),
         "side": "source",
         "control": control.to_document(),
-        "paths": transfer.request.source.asked_paths,
     }
     select = _selection(transfer)
     command |= {} if transfer.request.compress == "never" else {"compress": transfer.request.compress}
@@ -132,25 +135,20 @@ def scan_source(transfer: AcceptedTransfer, control: Control, announce: str | No
 
 def scan_destination(transfer: AcceptedTransfer) -> Command:
     """Check the destination."""
-    destination = transfer.request.destination
     return {
         **_head("scan", transfer.transfer_id),
-        **_as(destination.run_as),
-        **_keeping(transfer),
+        **_destination(transfer),
         **_kept(transfer),
         "side": "destination",
-        "path": destination.path,
     }
 
 
 def mark(transfer: AcceptedTransfer, name: str, *, present: bool) -> Command:
     """Put the mark of this name into the destination, or take it away again."""
-    destination = transfer.request.destination
     return {
         **_head("scan", transfer.transfer_id),
-        **_as(destination.run_as),
+        **_destination(transfer),
         "side": "mark",
-        "path": destination.path,
         "name": name,
         "present": present,
     }
@@ -160,7 +158,7 @@ def marked(transfer: AcceptedTransfer, name: str, directories: Sequence[str]) ->
     """Look on the source's machine for the mark, in directories that are percent-encoded."""
     return {
         **_head("scan", transfer.transfer_id),
-        **_as(transfer.request.source.run_as),
+        **_source(transfer),
         "side": "marked",
         "name": name,
         "directories": list(directories),
@@ -171,10 +169,9 @@ def scan_digests(transfer: AcceptedTransfer, control: Control, parts: int) -> Co
     """Digest the source's files that are listed in `parts` objects."""
     return {
         **_head("scan", transfer.transfer_id),
-        **_as(transfer.request.source.run_as),
+        **_source(transfer),
         "side": "digests",
         "control": control.to_document(),
-        "paths": transfer.request.source.plain_paths,
         "parts": parts,
     }
 
@@ -193,11 +190,10 @@ def scan_comparison(transfer: AcceptedTransfer, control: Control, parts: int) ->
     """Compare the listing's `parts` objects with the destination."""
     return {
         **_head("scan", transfer.transfer_id),
-        **_as(transfer.request.destination.run_as),
+        **_destination(transfer),
         **_replacing(transfer),
         "side": "comparison",
         "control": control.to_document(),
-        "path": transfer.request.destination.path,
         "parts": parts,
         "compare": transfer.request.compare,
         **({"resendAll": True} if transfer.request.resend_all else {}),
@@ -223,8 +219,7 @@ def scan_extras(transfer: AcceptedTransfer, control: Control, source: SourceSurv
     left_out = {"unselectedParts": source.unselected_parts, "unselectedDigest": source.unselected_digest}
     return {
         **_head("scan", transfer.transfer_id),
-        **_as(request.destination.run_as),
-        **_keeping(transfer),
+        **_destination(transfer),
         **_replacing(transfer),
         **_kept(transfer),
         **({"select": select} if select else {}),
@@ -234,7 +229,6 @@ def scan_extras(transfer: AcceptedTransfer, control: Control, source: SourceSurv
         **(left_out if source.unselected_parts else {}),
         "side": "extras",
         "control": control.to_document(),
-        "path": request.destination.path,
         "parts": source.parts,
         "listingDigest": source.listing_digest,
         "folder": extras_folder(transfer),
@@ -250,11 +244,10 @@ def delete(
     """
     return {
         **_head("delete", transfer.transfer_id),
-        **_as(transfer.request.destination.run_as),
+        **_destination(transfer),
         **_kept(transfer),
         "control": control.to_document(),
         "epoch": epoch,
-        "path": transfer.request.destination.path,
         "folder": extras_folder(transfer),
         "parts": extras.parts,
         "digest": extras.digest,
@@ -268,13 +261,11 @@ def receive(transfer: AcceptedTransfer, control: Control, epoch: int, plan_key: 
     """Receive into the destination directory."""
     return {
         **_head("receive", transfer.transfer_id),
-        **_as(transfer.request.destination.run_as),
-        **_keeping(transfer),
+        **_destination(transfer),
         **_kept(transfer),
         "control": control.to_document(),
         "epoch": epoch,
         "listen": receiver_addresses(transfer),
-        "destination": transfer.request.destination.path,
         "verify": transfer.request.verify,
         "plan": plan_key,
         **_leading(transfer),
@@ -287,11 +278,10 @@ def send(
     """Send the chunks of the plan, read from beneath the request's paths alone, and keep the relays alive."""
     return {
         **_head("send", transfer.transfer_id),
-        **_as(transfer.request.source.run_as),
+        **_source(transfer),
         "control": control.to_document(),
         "epoch": epoch,
         "plan": plan_key,
-        "paths": transfer.request.source.plain_paths,
         "keepaliveSeconds": max(1, relay_time_to_live_seconds // KEEPALIVES_PER_LIFE),
         "compress": transfer.request.compress,
         "verify": transfer.request.verify,

@@ -10,9 +10,9 @@ from typing import Annotated
 from pydantic import Field
 
 from lambdas.core.chunks.progress import Progress, Side
+from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.documents import Count, Document
 from lambdas.core.ends.epochs import restarts_of, start_of
-from lambdas.core.transfer import TransferPlan
 
 Start = Annotated[int, Field(ge=1)]
 # Fifteen reports: a table that throttles or a network that is cut for a moment loses a few.

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from lambdas.core.documents import Count, Document, InstanceId, Name, Region, StageIndex, TransferId
-from lambdas.core.place import Place
+from lambdas.core.places.place import Place
 
 NodeState = Literal["SPAWNED", "READY", "JOINED", "DRAINING", "REJECTED", "LOST", "TERMINATED"]
 LIVE_STATES: frozenset[NodeState] = frozenset({"SPAWNED", "READY", "JOINED", "DRAINING"})

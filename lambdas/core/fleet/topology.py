@@ -11,9 +11,12 @@ from itertools import permutations
 from typing import Literal, NamedTuple
 
 from lambdas.core.documents import MAX_STAGES
+from lambdas.core.fleet.membership import RELAY_PORT
 from lambdas.core.fleet.relay_node import Node
-from lambdas.core.place import Place
-from lambdas.core.transfer import RELAY_PORT, AcceptedTransfer, EndMachine, ResolvedPaths, TransitRegion
+from lambdas.core.fleet.resolved_paths import ResolvedPaths
+from lambdas.core.places.machines import EndMachine, TransitRegion
+from lambdas.core.places.place import Place
+from lambdas.core.transfer import AcceptedTransfer
 
 GroupKind = Literal["relay", "endpoint"]
 PAIR = ("source", "destination")

@@ -12,9 +12,11 @@ from lambdas.core.ends.liveness import Restarts
 from lambdas.core.estimate.dry_run import DryRun
 from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.estimate.profiling import Measured
+from lambdas.core.failure import Failure
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.replacements import Replacement, replacements
 from lambdas.core.fleet.topology import routes_of
+from lambdas.core.places.machines import EndMachine
 from lambdas.core.replacing import Kept, where_kept
 from lambdas.core.report import fleet_report, route_report
 from lambdas.core.report.fleet_report import FleetReport
@@ -27,7 +29,7 @@ from lambdas.core.spending import cross_zone
 from lambdas.core.spending.meter import BudgetDecision, Spent
 from lambdas.core.survey import LeftAlone, Same, UnkeptCounts, Unselected
 from lambdas.core.tariff import energy
-from lambdas.core.transfer import AcceptedTransfer, EndMachine, Failure
+from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_record import EndStatus, TransferRecord
 
 # Step Functions takes 262 144 bytes as a state's output; the rest of the document needs a few thousand.

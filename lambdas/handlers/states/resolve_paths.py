@@ -8,7 +8,9 @@ from lambdas.core import transfer_life
 from lambdas.core.documents import Handover
 from lambdas.core.ends import commands
 from lambdas.core.errors import AgentBusy, LaunchRefused, PathUnreachable
-from lambdas.core.transfer import AcceptedTransfer, EndMachine, ResolvedPaths
+from lambdas.core.fleet.resolved_paths import ResolvedPaths
+from lambdas.core.places.machines import EndMachine
+from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations.ends.commands import (
     Order,
     Running,

@@ -8,9 +8,10 @@ from lambdas.adapters.world import World
 from lambdas.core.chunks.digest_diff import NAMED, Digest, compare
 from lambdas.core.chunks.file_list import Digests
 from lambdas.core.chunks.progress import Side
+from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.documents import Handover
 from lambdas.core.errors import FilesSkipped, VerificationFailed
-from lambdas.core.transfer import AcceptedTransfer, TransferPlan
+from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations.chunks import entry_list, file_list, skipped
 from lambdas.runtime.handler import task_state
 

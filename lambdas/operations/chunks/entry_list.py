@@ -6,9 +6,10 @@ from itertools import chain
 from lambdas.adapters.world import World
 from lambdas.core.chunks import entry_list
 from lambdas.core.chunks.file_list import Digests, parts
+from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.deletion import Deletion, ExtrasSurvey
 from lambdas.core.ends import commands
-from lambdas.core.transfer import AcceptedTransfer, TransferPlan
+from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_record import TransferRecord
 
 # Of the 900 s of Verify Transfer; the digests of ten million entries, read before, take it about 200 s.

@@ -16,8 +16,9 @@ from lambdas.adapters.world import World
 from lambdas.core.ends.answers import Answer, place
 from lambdas.core.ends.commands import USUAL, Command, Share
 from lambdas.core.errors import AgentBusy, CommandFailed
-from lambdas.core.place import Place
-from lambdas.core.transfer import AcceptedTransfer, EndMachine
+from lambdas.core.places.machines import EndMachine
+from lambdas.core.places.place import Place
+from lambdas.core.transfer import AcceptedTransfer
 
 # After 10 s that were waited, the next look is in 1 s; after a minute in 6 s. SSM refuses those who ask more often.
 WAITED_PER_POLL, LONGEST_POLL = 10.0, 10.0

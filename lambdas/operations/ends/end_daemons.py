@@ -15,7 +15,8 @@ from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.ends.liveness import MOST_RESTARTS, Ends
 from lambdas.core.errors import AgentBusy, EndGone, EndSilent, FileSystemHangs, MissingPermission, Throttled
 from lambdas.core.fleet.relay_node import ENDED_INSTANCE_STATES
-from lambdas.core.transfer import AcceptedTransfer, EndMachine
+from lambdas.core.places.machines import EndMachine
+from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_record import Outcome, Planned, TransferRecord
 from lambdas.operations import token
 from lambdas.operations.ends import watching

@@ -6,9 +6,10 @@ from lambdas.adapters.world import World
 from lambdas.core.estimate.alternative import Alternative
 from lambdas.core.estimate.alternatives import Ends, LargerEnd, alternatives
 from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.places.machines import EndMachine
 from lambdas.core.tariff.instance_types import TypeFacts, larger_types
 from lambdas.core.tariff.prices import PriceBook, PriceItem
-from lambdas.core.transfer import AcceptedTransfer, EndMachine
+from lambdas.core.transfer import AcceptedTransfer
 from lambdas.operations.estimate.quotes import price_book
 
 

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from lambdas.adapters.world import World
 from lambdas.core.estimate.link_figures import LinkKey, Terms
 from lambdas.core.estimate.network_map import NetworkMap, Wanted, figures
-from lambdas.core.place import Place
+from lambdas.core.places.place import Place
 from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.operations.estimate.quotes import price_book
 

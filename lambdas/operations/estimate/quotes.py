@@ -5,11 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from lambdas.adapters.world import World
-from lambdas.core.place import Place
+from lambdas.core.places.machines import EndMachine
+from lambdas.core.places.place import Place
 from lambdas.core.tariff import prices, quotas
 from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.core.tariff.prices import Market, Price, PriceBook, PriceItem
-from lambdas.core.transfer import AcceptedTransfer, EndMachine
+from lambdas.core.transfer import AcceptedTransfer
 
 # AWS changes its list prices a few times a year; older ones still count for more than the fallback table.
 REFRESH_SECONDS = 7 * 86_400.0

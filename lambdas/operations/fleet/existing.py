@@ -9,8 +9,8 @@ from lambdas.core.bandwidth import MBIT_PER_MB
 from lambdas.core.estimate import published_limits
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.topology import Route, Stage
+from lambdas.core.places.machines import ExistingRelay
 from lambdas.core.request import TransferRequest
-from lambdas.core.transfer import ExistingRelay
 from lambdas.core.transfer_record import Estimated
 
 

@@ -15,8 +15,9 @@ from lambdas.core.fleet.launch_queue import LaunchQueue
 from lambdas.core.fleet.relay_node import LIVE_STATES, Node
 from lambdas.core.fleet.topology import GroupKind, Stage, route_at, stage_at
 from lambdas.core.labels import relay_tags
+from lambdas.core.places.machines import EndMachine
 from lambdas.core.spending import cross_zone, second_choice
-from lambdas.core.transfer import AcceptedTransfer, EndMachine
+from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_record import Estimated
 from lambdas.operations.fence import serving
 from lambdas.operations.fleet.relay_end import discard, terminate_until_gone

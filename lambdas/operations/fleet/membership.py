@@ -7,8 +7,9 @@ from lambdas.core import transfer_life
 from lambdas.core.bandwidth import BandwidthLimit
 from lambdas.core.errors import WriteConflict
 from lambdas.core.fleet import pairing
+from lambdas.core.fleet.membership import DIRECT, Membership, TransferPath
 from lambdas.core.fleet.topology import routes_of
-from lambdas.core.transfer import DIRECT, AcceptedTransfer, Membership, TransferPath
+from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_record import Planned
 from lambdas.operations import named
 

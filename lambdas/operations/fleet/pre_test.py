@@ -4,10 +4,11 @@ from lambdas.adapters.records import ProbeResult
 from lambdas.adapters.world import World
 from lambdas.core.estimate import pre_tests
 from lambdas.core.fleet import node_life, relay_node
+from lambdas.core.fleet.membership import Probe
 from lambdas.core.fleet.pairing import RelayPath
 from lambdas.core.fleet.relay_node import Measurement
 from lambdas.core.fleet.topology import route_of
-from lambdas.core.transfer import AcceptedTransfer, Probe
+from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_record import Estimated
 from lambdas.operations.fence import running
 from lambdas.operations.fleet import membership, relay_end

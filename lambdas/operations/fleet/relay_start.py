@@ -7,10 +7,10 @@ from lambdas.adapters.world import World
 from lambdas.core.ends import commands
 from lambdas.core.errors import TooManyRules
 from lambdas.core.fleet import node_life, pairing, relay_node, stations
+from lambdas.core.fleet.membership import RELAY_PORT
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, Node
 from lambdas.core.fleet.topology import Admission, admissions, route_at, routes_of
-from lambdas.core.place import Place
-from lambdas.core.transfer import RELAY_PORT
+from lambdas.core.places.place import Place
 from lambdas.core.transfer_record import Estimated
 from lambdas.operations.ends.commands import MOST_MACHINES
 from lambdas.operations.fence import running

@@ -20,9 +20,9 @@ from lambdas.core.estimate.route_rows import RELAYS_OF_PAIR
 from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.estimate.ways import Ways
 from lambdas.core.fleet import pairing, relay_watch
+from lambdas.core.fleet.membership import DIRECT
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
 from lambdas.core.fleet.topology import route_at, routes_of, side_of, slot_at
-from lambdas.core.transfer import DIRECT
 from lambdas.core.transfer_record import Estimated, Spawned
 from lambdas.operations.estimate.routing import ways_of
 from lambdas.operations.fence import running

@@ -8,10 +8,10 @@ from lambdas.core import transfer_life
 from lambdas.core.estimate import tested_routes
 from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.fleet import node_life, pairing
+from lambdas.core.fleet.membership import Probe
 from lambdas.core.fleet.pairing import RelayPath
 from lambdas.core.fleet.relay_node import Measurement
 from lambdas.core.fleet.topology import routes_of
-from lambdas.core.transfer import Probe
 from lambdas.core.transfer_record import Estimated
 from lambdas.operations.fence import running
 from lambdas.operations.fleet.pre_test import measure

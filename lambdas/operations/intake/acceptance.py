@@ -11,9 +11,9 @@ from lambdas.core.errors import InvalidRequest
 from lambdas.core.fleet import joined
 from lambdas.core.fleet.joined import Border
 from lambdas.core.fleet.topology import pair_of
-from lambdas.core.place import Place
+from lambdas.core.places.machines import EndMachine, ExistingRelay, TransitRegion
+from lambdas.core.places.place import Place
 from lambdas.core.request import Limits, TransferRequest, parse_request
-from lambdas.core.transfer import EndMachine, ExistingRelay, TransitRegion
 from lambdas.operations.fleet.existing import look_at
 
 

@@ -11,8 +11,9 @@ from lambdas.core.ends.liveness import Ends
 from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.fleet.relay_watch import Look, PathLook, Watch
 from lambdas.core.intake.destination_lock import Busy, Holding, Way
+from lambdas.core.places.machines import ExistingRelay
 from lambdas.core.spending.meter import BudgetDecision, Dollars, Sent, Spent
-from lambdas.core.transfer import AcceptedTransfer, ExistingRelay
+from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_record import Outcome
 from tests.lambdas import builders
 from tests.lambdas.core.test_transfer_life import CHANGES

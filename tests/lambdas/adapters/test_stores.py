@@ -17,8 +17,8 @@ from lambdas.adapters.records import ControlToken
 from lambdas.core.chunks.events import TransferFailed
 from lambdas.core.fleet import node_life
 from lambdas.core.fleet.launch_queue import BURST, STEP
+from lambdas.core.fleet.membership import Membership, TransferPath
 from lambdas.core.fleet.relay_node import NodeState
-from lambdas.core.transfer import Membership, TransferPath
 from tests.lambdas import builders
 from tests.lambdas.core.fleet.test_node_life import VALUES as NODE_VALUES
 from tests.lambdas.memory.stores import (

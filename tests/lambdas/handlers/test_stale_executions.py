@@ -9,8 +9,9 @@ from lambdas.adapters.records import CommandResult, ControlToken
 from lambdas.core import transfer_life
 from lambdas.core.ends.commands import Command
 from lambdas.core.errors import EndNotStarted, TransferFenced
+from lambdas.core.failure import Failure
 from lambdas.core.intake.destination_lock import Busy
-from lambdas.core.transfer import AcceptedTransfer, Failure
+from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_record import Outcome, TransferRecord
 from lambdas.handlers.reactions.sweep_execution import sweep_execution
 from lambdas.handlers.states.await_approval import AwaitInput, await_approval

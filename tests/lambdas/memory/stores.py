@@ -11,15 +11,17 @@ from lambdas.core.chunks.chunk import Chunk
 from lambdas.core.chunks.chunk_life import Change
 from lambdas.core.chunks.events import RelayLost, TransferDelivered, TransferFailed
 from lambdas.core.chunks.progress import Progress, Side
+from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.ends.answers import Answer
 from lambdas.core.estimate.history import Event
 from lambdas.core.estimate.profile import Metric, Profile
 from lambdas.core.fleet import node_life
 from lambdas.core.fleet.launch_queue import next_turn
+from lambdas.core.fleet.membership import Membership
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.intake import destination_lock
 from lambdas.core.intake.destination_lock import Busy, Holding, Way
-from lambdas.core.transfer import AcceptedTransfer, Membership, TransferPlan
+from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_record import TransferRecord
 from lambdas.core.whereabouts import SourcePath
 from tests.lambdas.memory.conditions import after, holds

@@ -8,7 +8,8 @@ from moto import mock_aws
 from lambdas.adapters.world import World
 from lambdas.core.documents import Document, Handover
 from lambdas.core.errors import Throttled, WriteConflict
-from lambdas.core.transfer import AcceptedTransfer, Failure
+from lambdas.core.failure import Failure
+from lambdas.core.transfer import AcceptedTransfer
 from lambdas.runtime import clients, env, idempotency
 from tests.lambdas.builders import transfer
 from tests.lambdas.cloud import ENVIRONMENT, Cloud

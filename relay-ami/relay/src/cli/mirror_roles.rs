@@ -6,6 +6,7 @@ use super::roles::{control_error, print_json};
 use super::{CliError, Failure};
 use crate::control::Control;
 use crate::documents::command::{Delete, ScanExtras};
+use crate::documents::end::{DestinationEnd, MachineDestination};
 use crate::ends::Destination;
 use crate::mirror::{Confirmed, Extras, MirrorError};
 use crate::select::Selector;
@@ -13,6 +14,7 @@ use crate::select::Selector;
 /// Lists the extras.
 pub fn scan_extras(scan: &ScanExtras, destination: &dyn Destination, control: &dyn Control) -> Result<ExitCode, CliError> {
     let selector = Selector::new(&scan.select).map_err(|why| CliError::failed(Failure::SurveyProblem, why))?;
+    let DestinationEnd::Machine(MachineDestination { preserve, .. }) = scan.end;
     let extras = Extras {
         control,
         prefix: &scan.control.prefix,
@@ -22,7 +24,7 @@ pub fn scan_extras(scan: &ScanExtras, destination: &dyn Destination, control: &d
         apart: &scan.apart,
         above: &scan.above,
         selector: &selector,
-        preserve: scan.preserve,
+        preserve,
         folder: &scan.folder,
         overwrite: scan.overwrite,
     };

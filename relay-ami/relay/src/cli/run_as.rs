@@ -1,6 +1,7 @@
 //! The user that does a command's work.
 
 use crate::documents::command::Command;
+use crate::documents::end::{DestinationEnd, End, SourceEnd};
 use crate::documents::text::{AbsolutePath, UserText};
 use crate::ends::posix;
 use crate::user::{Accounts, User, UserError};
@@ -8,18 +9,10 @@ use crate::user::{Accounts, User, UserError};
 /// Makes the process the user that the command names. Without a name, what touches a destination becomes the owner of its
 /// deepest existing directory: who may write there can point it at nothing that is not open to that owner anyway.
 pub fn assume(command: &Command) -> Result<(), UserError> {
-    let user = match command {
-        Command::ScanSource(scan) => source(scan.run_as.as_ref()),
-        Command::ScanDigests(scan) => source(scan.run_as.as_ref()),
-        Command::Send(send) => source(send.run_as.as_ref()),
-        Command::ScanDestination(scan) => destination(&scan.path, scan.run_as.as_ref()),
-        Command::ScanComparison(scan) => destination(&scan.path, scan.run_as.as_ref()),
-        Command::ScanExtras(scan) => destination(&scan.path, scan.run_as.as_ref()),
-        Command::ScanMark(scan) => destination(&scan.path, scan.run_as.as_ref()),
-        Command::ScanMarked(scan) => source(scan.run_as.as_ref()),
-        Command::Delete(delete) => destination(&delete.path, delete.run_as.as_ref()),
-        Command::Receive(receive) => destination(&receive.destination, receive.run_as.as_ref()),
-        Command::Relay(_) | Command::ProbeListen(_) | Command::ProbeConnect(_) => Ok(None),
+    let user = match command.end() {
+        Some(End::Source(SourceEnd::Machine(machine))) => source(machine.run_as.as_ref()),
+        Some(End::Destination(DestinationEnd::Machine(machine))) => destination(&machine.path, machine.run_as.as_ref()),
+        None => Ok(None),
     };
     match user? {
         Some(user) => {

@@ -79,14 +79,18 @@ def test_the_sender_packs_where_the_request_says_so() -> None:
 
 def test_what_reads_the_source_is_told_its_paths() -> None:
     for name in ("scan source", "scan digests", "send"):
-        assert COMMANDS[name]["paths"] == transfer().request.source.paths
+        assert COMMANDS[name]["end"] == {"kind": "machine", "paths": transfer().request.source.paths}
+
+
+def test_what_touches_the_destination_is_told_its_directory() -> None:
+    for name in ("scan destination", "scan comparison", "scan extras", "delete", "receive"):
+        assert COMMANDS[name]["end"] == {"kind": "machine", "path": transfer().request.destination.path}
 
 
 def test_where_paths_land_is_told_to_whatever_lists_or_makes_something_of_it() -> None:
-    paths = ["/data/set", "/data/run-17", "/data/in/"]
     named = ELSEWHERE["paths"]
     told = {name: command for name, command in COMMANDS.items() if name.endswith("elsewhere")}
-    assert [command.get("paths") for command in told.values()] == [named, paths, None, None, paths]
+    assert [command["end"].get("paths") for command in told.values()] == [named, named, None, None, named]
     assert [command.get("above") for command in told.values()] == [None, None, *[["2026", "here/in"]] * 2, None]
     extras = COMMANDS["scan extras of what lands elsewhere"]
     assert extras["within"] == extras["apart"] == ["set", "2026/run", "here/in"]
@@ -112,8 +116,8 @@ def test_the_users_of_the_request_are_told_to_whatever_touches_their_end() -> No
     for commanded, user in ((at_source, "reader"), (at_destination, "1000")):
         for command in commanded:
             SCHEMA.validate(command)
-            assert command["runAs"] == user
-    assert not any("runAs" in command for command in COMMANDS.values())
+            assert command["end"]["runAs"] == user
+    assert not any("runAs" in command.get("end", {}) for command in COMMANDS.values())
 
 
 def test_both_ends_are_told_the_same_proof() -> None:
@@ -144,7 +148,7 @@ def test_machine_without_public_address_listens_on_one() -> None:
 def test_the_search_for_extras_is_told_all_that_protects_them() -> None:
     plain, selected = COMMANDS["scan extras"], COMMANDS["scan extras of a selection"]
     assert (plain["within"], "select" in plain, "unselectedParts" in plain) == (["set"], False, False)
-    assert (selected["select"], selected["preserve"]["specialFiles"]) == ({"exclude": ["*.o"]}, True)
+    assert (selected["select"], selected["end"]["preserve"]["specialFiles"]) == ({"exclude": ["*.o"]}, True)
     assert (selected["unselectedParts"], selected["unselectedDigest"]) == (1, "cd" * 32)
     assert plain["apart"] == ["set"]
     source = {**request()["source"], "paths": ["/data/set/", "/media"]}

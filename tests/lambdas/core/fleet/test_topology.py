@@ -6,9 +6,11 @@ from hypothesis import strategies as st
 
 from lambdas.core.documents import MAX_STAGES_IN_ALL
 from lambdas.core.fleet import topology
+from lambdas.core.fleet.membership import RELAY_PORT
 from lambdas.core.fleet.relay_node import Node
+from lambdas.core.fleet.resolved_paths import ResolvedPaths
 from lambdas.core.fleet.topology import Admission, Route, Stage, admissions
-from lambdas.core.transfer import RELAY_PORT, ResolvedPaths, TransitRegion
+from lambdas.core.places.machines import TransitRegion
 from tests.lambdas.builders import node, paths, route, transfer
 
 RECEIVER_PORT = transfer().receiver_port

@@ -6,7 +6,8 @@ import pytest
 
 from lambdas.core import transfer_life
 from lambdas.core.bandwidth import BandwidthLimit, LimitRequest
-from lambdas.core.transfer import AcceptedTransfer, Membership
+from lambdas.core.fleet.membership import Membership
+from lambdas.core.transfer import AcceptedTransfer
 from lambdas.core.transfer_record import TransferRecord
 from lambdas.handlers.calls.limit_transfer import limit_transfer
 from tests.lambdas.builders import (

@@ -7,8 +7,8 @@ from lambdas.core import transfer_life
 from lambdas.core.chunks.chunk import Chunk
 from lambdas.core.chunks.listing import announcement_name
 from lambdas.core.chunks.plan import MIB
+from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.errors import PlanGoesOn, TransferFenced
-from lambdas.core.transfer import TransferPlan
 from lambdas.core.transfer_record import Outcome, TransferRecord
 from lambdas.handlers.states.extend_plan import ExtendInput, extend_plan
 from lambdas.handlers.states.open_plan import OpenInput, open_plan

@@ -7,9 +7,9 @@ from lambdas.core import transfer_life
 from lambdas.core.chunks.chunk import RANGE_SIZE, RANGES_PER_RUN
 from lambdas.core.chunks.chunk_life import Change
 from lambdas.core.chunks.plan import MIB
+from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.errors import FailTransfer, TransferFenced
 from lambdas.core.survey import ComparisonSurvey
-from lambdas.core.transfer import TransferPlan
 from lambdas.handlers.states.plan_chunks import PlanInput, plan_chunks
 from tests.lambdas.builders import ARN, ENDS, SHARED, estimate, paths, survey, transfer
 from tests.lambdas.cloud import Cloud

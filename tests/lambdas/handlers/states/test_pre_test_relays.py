@@ -8,7 +8,7 @@ from lambdas.adapters.records import ProbeResult
 from lambdas.core import transfer_life
 from lambdas.core.errors import MeasuringFailed, MissingPermission
 from lambdas.core.fleet import node_life
-from lambdas.core.transfer import Membership
+from lambdas.core.fleet.membership import Membership
 from lambdas.core.transfer_record import Outcome
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.join_relays import JoinInput, join_relays

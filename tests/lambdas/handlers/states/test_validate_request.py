@@ -12,8 +12,9 @@ from lambdas.core.errors import (
     TransferEnding,
     TransferRunning,
 )
+from lambdas.core.fleet.membership import Membership
 from lambdas.core.intake.destination_lock import Busy, Holding
-from lambdas.core.transfer import RECEIVER_PORTS, AcceptedTransfer, Membership
+from lambdas.core.transfer import RECEIVER_PORTS, AcceptedTransfer
 from lambdas.core.transfer_record import EndStatus
 from lambdas.handlers.states.tear_down import TearDownInput, tear_down
 from lambdas.handlers.states.validate_request import ValidateInput, validate_request

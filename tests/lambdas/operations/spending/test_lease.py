@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from lambdas.core.fleet.membership import BudgetLease
 from lambdas.core.fleet.relay_node import Node
-from lambdas.core.transfer import BudgetLease
 from lambdas.operations.spending import metering
 from tests.lambdas.builders import SHARED, node, transfer
 from tests.lambdas.cloud import Cloud

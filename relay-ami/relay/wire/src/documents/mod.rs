@@ -3,6 +3,7 @@
 pub mod attributes;
 pub mod chunk;
 pub mod command;
+pub mod end;
 pub mod entry;
 pub mod event;
 pub mod extras;
