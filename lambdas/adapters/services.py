@@ -2,16 +2,15 @@
 
 from dataclasses import dataclass
 
-from lambdas.adapters import market, ports
+from lambdas.adapters import clients, market, ports
 from lambdas.adapters.ec2 import Ec2Compute
+from lambdas.adapters.environment import Environment
 from lambdas.adapters.instance_types import Ec2InstanceTypes
 from lambdas.adapters.quotas import ServiceQuotas
 from lambdas.adapters.security_groups import Ec2SecurityGroups
 from lambdas.adapters.spot import Ec2SpotMarket
 from lambdas.adapters.ssm import SsmCommands
 from lambdas.adapters.subnets import Ec2Subnets
-from lambdas.runtime import clients
-from lambdas.runtime.env import Environment
 
 
 @dataclass(frozen=True)

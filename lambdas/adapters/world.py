@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from lambdas.adapters import market, ports
+from lambdas.adapters import clients, market, ports
 from lambdas.adapters.clock import SystemClock
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_agents import DynamoAgentRecords
@@ -14,6 +14,7 @@ from lambdas.adapters.dynamodb_profiles import DynamoProfileStore
 from lambdas.adapters.dynamodb_tokens import DynamoTokenStore
 from lambdas.adapters.dynamodb_transfers import DynamoMirrors, DynamoPathLocks, DynamoTransferStore
 from lambdas.adapters.dynamodb_turns import DynamoLaunchTurns
+from lambdas.adapters.environment import Environment, environment
 from lambdas.adapters.events import EventBus
 from lambdas.adapters.metrics import EmfMetrics
 from lambdas.adapters.price_cache import S3PriceCache
@@ -27,8 +28,6 @@ from lambdas.core.places.place import Place
 from lambdas.core.request import TransferRequest
 from lambdas.core.tariff.price_list import has_price_list
 from lambdas.core.transfer import AcceptedTransfer
-from lambdas.runtime import clients
-from lambdas.runtime.env import Environment, environment
 
 
 @dataclass(frozen=True)

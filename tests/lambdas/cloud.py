@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from lambdas.adapters.environment import Environment
 from lambdas.adapters.services import Services
 from lambdas.adapters.world import World
-from lambdas.runtime.env import Environment
 from tests.lambdas.builders import DESTINATION_ADDRESSES, DESTINATION_ID, IRELAND, SOURCE_ADDRESSES, SOURCE_ID, WEST
 from tests.lambdas.clock import FakeClock
 from tests.lambdas.machines import MemoryCommands, MemoryCompute

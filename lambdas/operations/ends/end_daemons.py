@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
+from lambdas.adapters.borne import AWS_ERRORS
 from lambdas.adapters.records import CommandResult
 from lambdas.adapters.world import World
 from lambdas.core import transfer_life
@@ -89,7 +88,7 @@ def _gone(world: World, transfer: AcceptedTransfer, side: Side) -> Outcome | Non
     machine = _machine(transfer, side)
     try:
         shown = world.at(machine.place).compute.describe([machine.instance_id])
-    except (ClientError, BotoCoreError):
+    except AWS_ERRORS:
         return None
     if not shown or shown[0].state not in ENDED_INSTANCE_STATES:
         return None

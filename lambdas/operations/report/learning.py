@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from aws_lambda_powertools import Logger
-from botocore.exceptions import BotoCoreError, ClientError
 from pydantic import ValidationError
 
+from lambdas.adapters.borne import AWS_ERRORS, logger
 from lambdas.adapters.world import World
 from lambdas.core.errors import CptError
 from lambdas.core.estimate.profile import Profile
@@ -25,10 +24,8 @@ FOLLOWED = "Extend Plan"
 # Rates are of payload. Where a larger share of it did not cross the network, they say nothing of the network.
 MOST_SAVED = 0.02
 
-logger = Logger()
 
-
-_FAILURES = (CptError, ClientError, BotoCoreError, ValidationError)
+_FAILURES = (CptError, *AWS_ERRORS, ValidationError)
 
 
 def look_beside(world: World, record: TransferRecord, tally: Tally) -> list[Beside] | None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lambdas.runtime.env import DaemonAsset, Environment, MissingVariableError
+from lambdas.adapters.environment import DaemonAsset, Environment, MissingVariableError
 
 CONTRACTS = Path("contracts")
 GOOD = json.loads((CONTRACTS / "examples/good/function-environment/two-regions.json").read_text())

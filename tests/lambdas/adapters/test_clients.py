@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from lambdas.runtime import clients
+from lambdas.adapters import clients
 
 
 @pytest.mark.parametrize(
