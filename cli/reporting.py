@@ -17,10 +17,10 @@ from cli.executions import find, transfer_id
 from cli.exit_codes import ExitCode, exit_code
 from cli.options import AsJson, Local, and_local, not_empty
 from cli.render import failure_lines, report_view
-from lambdas.core.failure import Failure
 from lambdas.core.failures import advice
 from lambdas.core.report.page.render import render
 from lambdas.core.report.report import Report, of_refused
+from lambdas.core.transfer.failure import Failure
 
 Name = Annotated[
     str,

@@ -8,9 +8,9 @@ from typing import Any
 
 from cli.aws import Aws
 from cli.standing_limit import LimitByTimetable, by_timetable
-from lambdas.core.bandwidth import BandwidthLimit, LimitChange
 from lambdas.core.estimate.first_contact import RelayDecision
-from lambdas.core.partition import shared_key
+from lambdas.core.request.bandwidth import BandwidthLimit, LimitChange
+from lambdas.core.transfer.partition import shared_key
 
 # The function of Await Approval leaves at once; whether a person has answered shows in what was entered next.
 AFTER_APPROVAL = ("Apply Approval", "Tear Down", "Write Report")

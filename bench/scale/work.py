@@ -13,9 +13,9 @@ from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_chunks import DynamoChunkStore
 from lambdas.adapters.s3 import S3Objects
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.chunks.pace import WRITES_PER_SECOND
 from lambdas.core.chunks.transfer_plan import TransferPlan
+from lambdas.core.record import transfer_life
 from lambdas.handlers.states.plan_chunks import PlanInput, plan_chunks
 from lambdas.handlers.states.verify_transfer import VerifyInput, verify_transfer
 from lambdas.operations.report import reporting

@@ -28,10 +28,10 @@ from lambdas.core.fleet.node_life import Change as NodeChange
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.intake.destination_lock import Busy, Holding, Way
 from lambdas.core.metrics import MetricName
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_life import Change as TransferChange
-from lambdas.core.transfer_record import TransferRecord
-from lambdas.core.whereabouts import SourcePath
+from lambdas.core.record.transfer_life import Change as TransferChange
+from lambdas.core.record.transfer_record import TransferRecord
+from lambdas.core.survey.whereabouts import SourcePath
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 
 class TransferStore(Protocol):

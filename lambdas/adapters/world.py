@@ -25,9 +25,9 @@ from lambdas.adapters.sns import SnsNotifications
 from lambdas.adapters.stepfunctions import StepFunctions
 from lambdas.core.ends.commands import Control, shared_prefix, transfer_prefix
 from lambdas.core.places.place import Place
-from lambdas.core.request import TransferRequest
+from lambdas.core.request.request import TransferRequest
 from lambdas.core.tariff.price_list import has_price_list
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from lambdas.adapters.records import CommandResult, NotManagedError
 from lambdas.adapters.world import World
 from lambdas.core.fleet.relay_node import LIVE_STATES, Node
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.ends.commands import MOST_MACHINES
 from lambdas.operations.side_by_side import look_at_each
 

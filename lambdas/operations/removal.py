@@ -5,12 +5,12 @@ from itertools import islice
 from pydantic import TypeAdapter
 
 from lambdas.adapters.world import World
-from lambdas.core.deletion import Deleted, Deletion, ExtrasSurvey, Remaining, RemainingEntry, in_words
 from lambdas.core.documents import Handover
 from lambdas.core.ends import commands
 from lambdas.core.ends.commands import Command
 from lambdas.core.errors import CommandFailed, DeletionInterrupted
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.request.deletion import Deleted, Deletion, ExtrasSurvey, Remaining, RemainingEntry, in_words
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.ends.commands import Order, answer, run_all
 from lambdas.operations.intake.extras import where
 

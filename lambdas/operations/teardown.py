@@ -8,15 +8,15 @@ from contextlib import suppress
 
 from lambdas.adapters.records import CommandResult
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.errors import AgentBusy, CommandFailed, MissingPermission, TeardownIncomplete, Throttled
 from lambdas.core.fleet import firewall, node_life
 from lambdas.core.fleet.firewall import Rule
 from lambdas.core.fleet.relay_node import LIVE_STATES
 from lambdas.core.fleet.topology import regions_of
 from lambdas.core.places.place import Place
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_record import TransferRecord
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import TransferRecord
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations import logs
 from lambdas.operations.ends.commands import Order, run_all
 from lambdas.operations.fence import fence

@@ -13,7 +13,7 @@ from lambdas.adapters.environment import environment
 from lambdas.adapters.world import World
 from lambdas.core.documents import Document
 from lambdas.core.errors import WriteConflict
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 # A day: longer than any retry of the state machine or of an event rule.
 EXPIRES_SECONDS = 86_400

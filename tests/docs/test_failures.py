@@ -12,10 +12,10 @@ from cli.exit_codes import ExitCode
 from cli.render import report_view
 from cli.reporting import finish
 from lambdas.core import errors
-from lambdas.core.failure import Failure
 from lambdas.core.failures import FAILURES, advice
 from lambdas.core.report.page.render import render
 from lambdas.core.report.report import of_refused
+from lambdas.core.transfer.failure import Failure
 from tests.docs.failure_tables import PAGE, drawn
 
 DECISIONS = (errors.RetryLater, errors.ReplaceNode, errors.FailTransfer, errors.AskPerson)

@@ -10,7 +10,7 @@ from typing import Any
 from cli.aws import Aws, configuration
 from cli.figures import tell_figures
 from cli.reporting import read_report
-from lambdas.core.partition import shared_key
+from lambdas.core.transfer.partition import shared_key
 from local.cloud import LocalCloud
 
 log = logging.getLogger(__name__)

@@ -17,13 +17,13 @@ from lambdas.core.estimate.type_choice import Candidate
 from lambdas.core.fleet.relay_node import Node, NodeState
 from lambdas.core.fleet.resolved_paths import ResolvedPaths
 from lambdas.core.fleet.topology import PAIR, Route, Stage, pair_of
-from lambdas.core.partition import shared_key
 from lambdas.core.places.machines import EndMachine
-from lambdas.core.request import TransferRequest
-from lambdas.core.survey import DestinationSurvey, SourceSurvey, Survey
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_record import Outcome
-from lambdas.core.whereabouts import DirectoryWay
+from lambdas.core.record.transfer_record import Outcome
+from lambdas.core.request.request import TransferRequest
+from lambdas.core.survey.survey import DestinationSurvey, SourceSurvey, Survey
+from lambdas.core.survey.whereabouts import DirectoryWay
+from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.core.transfer.partition import shared_key
 
 WEST, IRELAND = "us-west-2", "eu-west-1"
 SOURCE_ID, DESTINATION_ID = "i-0aaaaaaaaaaaaaaa1", "i-0bbbbbbbbbbbbbbb2"

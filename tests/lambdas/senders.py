@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from lambdas.core.chunks.progress import LaneProgress
 from lambdas.core.fleet.membership import Membership
 from lambdas.core.tariff import control_plane, cost
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from tests.lambdas.builders import estimate, progress
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.machines import Machine

@@ -80,7 +80,7 @@ def test_of_a_batch_what_failed_comes_again_alone_and_lies_in_the_dead_letters_a
 
 
 def test_message_that_failed_is_hidden_for_the_visibility_timeout(cloud: LocalCloud) -> None:
-    """An hour of it: however slow the machine is, none of it passes by. That it ends is seen by what comes again above."""
+    """Of an hour, however slow the machine is, nothing passes by; that it ends is seen by what comes again above."""
     url = cloud.client("sqs").create_queue(QueueName="hiding", Attributes={"VisibilityTimeout": "3600"})["QueueUrl"]
     mapping = cloud.client("lambda").create_event_source_mapping(
         EventSourceArn=arn_of(cloud, url), FunctionName="probe", FunctionResponseTypes=["ReportBatchItemFailures"]

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from lambdas.core.deletion import ExtrasSurvey
 from lambdas.core.documents import SCHEMA_VERSION, Document
-from lambdas.core.request import Preserve
-from lambdas.core.survey import SourceSurvey
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.request.deletion import ExtrasSurvey
+from lambdas.core.request.request import Preserve
+from lambdas.core.survey.survey import SourceSurvey
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 Command = dict[str, Any]
 

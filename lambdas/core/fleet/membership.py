@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from lambdas.core.bandwidth import Mbps
 from lambdas.core.documents import MAX_STAGES, Count, Document, Name, SocketAddress
+from lambdas.core.request.bandwidth import Mbps
 
 RELAY_PORT = 4600
 # Id of the path without relays.

@@ -7,7 +7,7 @@ from lambdas.core.fleet.membership import RELAY_PORT, Hop, Probe, TransferPath
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.resolved_paths import ResolvedPaths
 from lambdas.core.fleet.topology import Admission, Stage, route_of, routes_of
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 
 class Leg(NamedTuple):

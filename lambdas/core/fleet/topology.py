@@ -16,7 +16,7 @@ from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.resolved_paths import ResolvedPaths
 from lambdas.core.places.machines import EndMachine, TransitRegion
 from lambdas.core.places.place import Place
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 GroupKind = Literal["relay", "endpoint"]
 PAIR = ("source", "destination")

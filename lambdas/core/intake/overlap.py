@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from posixpath import dirname
 
-from lambdas.core.survey import DestinationSurvey
-from lambdas.core.whereabouts import DirectoryWay, Whereabouts
+from lambdas.core.survey.survey import DestinationSurvey
+from lambdas.core.survey.whereabouts import DirectoryWay, Whereabouts
 
 # Of these no two machines see the same one, unless one of them serves it to the other by another kind.
 LOCAL_KINDS = frozenset(

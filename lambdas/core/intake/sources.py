@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from urllib.parse import unquote
 
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.whereabouts import SourcePath, Whereabouts
+from lambdas.core.survey.whereabouts import SourcePath, Whereabouts
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 
 def on_file_systems(places: Iterable[Whereabouts]) -> list[SourcePath]:

@@ -7,8 +7,8 @@ from pydantic import Field
 from lambdas.core.documents import Count, Document
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.topology import route_at
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_record import Spawned
+from lambdas.core.record.transfer_record import Spawned
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 
 class Start(Document):

@@ -11,7 +11,7 @@ from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.topology import Route
 from lambdas.core.places.machines import ExistingRelay
 from lambdas.core.tariff.prices import PriceBook
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 # AWS charges on the way out of one zone and on the way into the other.
 CHARGES = 2

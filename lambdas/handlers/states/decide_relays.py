@@ -3,7 +3,7 @@
 from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
 from lambdas.core.estimate.estimate import Estimate
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.estimate import deciding
 from lambdas.operations.fence import estimated, running
 from lambdas.runtime.handler import task_state

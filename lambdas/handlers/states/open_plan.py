@@ -6,7 +6,7 @@ from lambdas.core.chunks.chunk import RANGE_SIZE, RANGES_PER_RUN
 from lambdas.core.chunks.listing import OpenSurvey
 from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.documents import Handover
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.chunks.extending import publish
 from lambdas.operations.fleet.membership import begin
 from lambdas.runtime.handler import task_state

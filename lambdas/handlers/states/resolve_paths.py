@@ -4,13 +4,13 @@ from functools import partial
 
 from lambdas.adapters.records import CommandResult
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.documents import Handover
 from lambdas.core.ends import commands
 from lambdas.core.errors import AgentBusy, LaunchRefused, PathUnreachable
 from lambdas.core.fleet.resolved_paths import ResolvedPaths
 from lambdas.core.places.machines import EndMachine
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.record import transfer_life
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.ends.commands import (
     Order,
     Running,

@@ -6,11 +6,11 @@ Where nothing is to be moved but measured, the sender alone is started, and the 
 from typing import Any
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.documents import Handover
 from lambdas.core.errors import AgentBusy, CptError, EndNotStarted
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_record import Outcome, Planned
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Outcome, Planned
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.ends import end_daemons, watching
 from lambdas.operations.fence import serving
 from lambdas.operations.spending import metering

@@ -11,7 +11,7 @@ from lambdas.core.chunks.progress import Side
 from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.documents import Handover
 from lambdas.core.errors import FilesSkipped, VerificationFailed
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.chunks import entry_list, file_list, skipped
 from lambdas.runtime.handler import task_state
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
-from lambdas.core.failure import Failure
 from lambdas.core.report.report import of_refused
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.core.transfer.failure import Failure
 from lambdas.operations import teardown
 from lambdas.operations.chunks import file_list
 from lambdas.operations.report import reporting

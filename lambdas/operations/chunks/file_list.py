@@ -10,7 +10,7 @@ from lambdas.core.chunks import file_list
 from lambdas.core.chunks.file_list import Digests, FileEntry
 from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.report.page.render import SHOWN_FILES, Files
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 _LINE = TypeAdapter(FileEntry)
 

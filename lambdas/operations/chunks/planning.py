@@ -9,7 +9,7 @@ from lambdas.core.chunks.chunk import RANGE_SIZE, Chunk, item_key, range_key
 from lambdas.core.chunks.plan import ListedEntry, ManifestPart, PlacedChunk
 from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.errors import FailTransfer
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.chunks import retry
 
 MANIFEST_PART_BYTES = 4 << 20

@@ -18,7 +18,7 @@ from lambdas.core.ends.commands import USUAL, Command, Share
 from lambdas.core.errors import AgentBusy, CommandFailed
 from lambdas.core.places.machines import EndMachine
 from lambdas.core.places.place import Place
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 # After 10 s that were waited, the next look is in 1 s; after a minute in 6 s. SSM refuses those who ask more often.
 WAITED_PER_POLL, LONGEST_POLL = 10.0, 10.0

@@ -6,7 +6,6 @@ from typing import Any
 from lambdas.adapters.borne import AWS_ERRORS
 from lambdas.adapters.records import CommandResult
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import Side
 from lambdas.core.ends import commands
 from lambdas.core.ends.commands import Share
@@ -15,8 +14,9 @@ from lambdas.core.ends.liveness import MOST_RESTARTS, Ends
 from lambdas.core.errors import AgentBusy, EndGone, EndSilent, FileSystemHangs, MissingPermission, Throttled
 from lambdas.core.fleet.relay_node import ENDED_INSTANCE_STATES
 from lambdas.core.places.machines import EndMachine
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_record import Outcome, Planned, TransferRecord
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Outcome, Planned, TransferRecord
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations import token
 from lambdas.operations.ends import watching
 from lambdas.operations.ends.commands import Order, is_busy, run_all

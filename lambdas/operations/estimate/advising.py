@@ -9,7 +9,7 @@ from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.places.machines import EndMachine
 from lambdas.core.tariff.instance_types import TypeFacts, larger_types
 from lambdas.core.tariff.prices import PriceBook, PriceItem
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.estimate.quotes import price_book
 
 

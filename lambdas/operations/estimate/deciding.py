@@ -6,7 +6,6 @@ Nothing is launched here: Spawn Relays goes by the estimate that is returned and
 from collections.abc import Sequence
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.errors import BudgetTooSmall, DeadlineUnreachable, MissingPrice, NoSuitableType
 from lambdas.core.estimate import first_contact
 from lambdas.core.estimate.estimate import Estimate
@@ -15,8 +14,9 @@ from lambdas.core.estimate.first_contact import RelayDecision, Sight, Verdict
 from lambdas.core.estimate.type_choice import Offer
 from lambdas.core.fleet.relay_counts import RelayCounts
 from lambdas.core.fleet.relay_node import Node
-from lambdas.core.request import Objective
-from lambdas.core.transfer_record import Estimated
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Estimated
+from lambdas.core.request.request import Objective
 from lambdas.operations.estimate.estimation import Adjustment, estimate_for
 from lambdas.operations.fence import running
 from lambdas.operations.fleet import relay_end

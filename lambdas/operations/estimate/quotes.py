@@ -10,7 +10,7 @@ from lambdas.core.places.place import Place
 from lambdas.core.tariff import prices, quotas
 from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.core.tariff.prices import Market, Price, PriceBook, PriceItem
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 # AWS changes its list prices a few times a year; older ones still count for more than the fallback table.
 REFRESH_SECONDS = 7 * 86_400.0

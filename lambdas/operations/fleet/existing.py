@@ -5,13 +5,13 @@ from math import ceil
 
 from lambdas.adapters.records import Instance, NotManagedError
 from lambdas.adapters.world import World
-from lambdas.core.bandwidth import MBIT_PER_MB
 from lambdas.core.estimate import published_limits
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.topology import Route, Stage
 from lambdas.core.places.machines import ExistingRelay
-from lambdas.core.request import TransferRequest
-from lambdas.core.transfer_record import Estimated
+from lambdas.core.record.transfer_record import Estimated
+from lambdas.core.request.bandwidth import MBIT_PER_MB
+from lambdas.core.request.request import TransferRequest
 
 
 def look_at(request: TransferRequest, route: Route, world: World) -> tuple[list[ExistingRelay], list[str]]:

@@ -14,11 +14,11 @@ from lambdas.core.fleet.launch_plan import Attempt, LaunchPlan, Step, usable
 from lambdas.core.fleet.launch_queue import LaunchQueue
 from lambdas.core.fleet.relay_node import LIVE_STATES, Node
 from lambdas.core.fleet.topology import GroupKind, Stage, route_at, stage_at
-from lambdas.core.labels import relay_tags
 from lambdas.core.places.machines import EndMachine
+from lambdas.core.record.transfer_record import Estimated
+from lambdas.core.request.labels import relay_tags
 from lambdas.core.spending import cross_zone, second_choice
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_record import Estimated
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.fence import serving
 from lambdas.operations.fleet.relay_end import discard, terminate_until_gone
 from lambdas.operations.fleet.turns import TurnLaterError, Turns, together

@@ -8,8 +8,8 @@ from lambdas.core.fleet.membership import Probe
 from lambdas.core.fleet.pairing import RelayPath
 from lambdas.core.fleet.relay_node import Measurement
 from lambdas.core.fleet.topology import route_of
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_record import Estimated
+from lambdas.core.record.transfer_record import Estimated
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.fence import running
 from lambdas.operations.fleet import membership, relay_end
 

@@ -11,7 +11,7 @@ from lambdas.core.fleet import node_life, pairing
 from lambdas.core.fleet.relay_node import LIVE_STATES, Measurement, Node
 from lambdas.core.fleet.topology import leads_through, route_at, routes_of
 from lambdas.core.places.place import Place
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations import logs
 from lambdas.operations.fleet import membership
 from lambdas.operations.fleet.existing import give_back

@@ -11,7 +11,7 @@ from lambdas.core.fleet.membership import RELAY_PORT
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, Node
 from lambdas.core.fleet.topology import Admission, admissions, route_at, routes_of
 from lambdas.core.places.place import Place
-from lambdas.core.transfer_record import Estimated
+from lambdas.core.record.transfer_record import Estimated
 from lambdas.operations.ends.commands import MOST_MACHINES
 from lambdas.operations.fence import running
 from lambdas.operations.fleet import membership

@@ -3,12 +3,12 @@
 from typing import TypeGuard
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import Progress
 from lambdas.core.fleet import relay_watch
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.relay_watch import SLOW_SECONDS, Circumstances, Suspicion
-from lambdas.core.transfer_record import Estimated, TransferRecord
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Estimated, TransferRecord
 from lambdas.operations.fleet.remaining import allowed_mb_s, ends_mb_s
 
 

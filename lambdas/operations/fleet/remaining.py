@@ -3,11 +3,11 @@
 from math import inf
 
 from lambdas.adapters.world import World
-from lambdas.core.bandwidth import MBIT_PER_MB
 from lambdas.core.fleet.relay_node import LIVE_STATES, Node
 from lambdas.core.fleet.replacement import Remaining
 from lambdas.core.fleet.topology import leads_through
-from lambdas.core.transfer_record import Estimated, TransferRecord
+from lambdas.core.record.transfer_record import Estimated, TransferRecord
+from lambdas.core.request.bandwidth import MBIT_PER_MB
 
 
 def rest_without(world: World, record: Estimated, node: Node, own: float, expected: float | None) -> Remaining:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from itertools import pairwise
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import Progress
 from lambdas.core.errors import CptError
 from lambdas.core.estimate import replanning, tested_routes
@@ -23,7 +22,8 @@ from lambdas.core.fleet import pairing, relay_watch
 from lambdas.core.fleet.membership import DIRECT
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
 from lambdas.core.fleet.topology import route_at, routes_of, side_of, slot_at
-from lambdas.core.transfer_record import Estimated, Spawned
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Estimated, Spawned
 from lambdas.operations.estimate.routing import ways_of
 from lambdas.operations.fence import running
 from lambdas.operations.fleet import relay_end

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from lambdas.adapters.records import ProbeResult
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.estimate import tested_routes
 from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.fleet import node_life, pairing
@@ -12,7 +11,8 @@ from lambdas.core.fleet.membership import Probe
 from lambdas.core.fleet.pairing import RelayPath
 from lambdas.core.fleet.relay_node import Measurement
 from lambdas.core.fleet.topology import routes_of
-from lambdas.core.transfer_record import Estimated
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Estimated
 from lambdas.operations.fence import running
 from lambdas.operations.fleet.pre_test import measure
 from lambdas.operations.fleet.relay_end import reject

@@ -13,7 +13,7 @@ from lambdas.core.fleet.joined import Border
 from lambdas.core.fleet.topology import pair_of
 from lambdas.core.places.machines import EndMachine, ExistingRelay, TransitRegion
 from lambdas.core.places.place import Place
-from lambdas.core.request import Limits, TransferRequest, parse_request
+from lambdas.core.request.request import Limits, TransferRequest, parse_request
 from lambdas.operations.fleet.existing import look_at
 
 

@@ -8,9 +8,9 @@ from lambdas.adapters.world import World
 from lambdas.core.ends import commands
 from lambdas.core.errors import SurveyProblem
 from lambdas.core.intake.overlap import Meeting, meetings
-from lambdas.core.survey import DestinationSurvey, Marked
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.whereabouts import Whereabouts
+from lambdas.core.survey.survey import DestinationSurvey, Marked
+from lambdas.core.survey.whereabouts import Whereabouts
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.ends.commands import Order, answer, run_all
 from lambdas.operations.intake import marks
 

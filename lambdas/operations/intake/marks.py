@@ -7,11 +7,11 @@ next attempt, the teardown or a run that resumes the transfer takes it away.
 from secrets import token_hex
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.ends import commands
 from lambdas.core.errors import TransferFenced
-from lambdas.core.survey import Mark
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.record import transfer_life
+from lambdas.core.survey.survey import Mark
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.ends.commands import Order, answer, run_all
 
 

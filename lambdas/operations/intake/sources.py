@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
-from lambdas.core.deletion import WITHOUT_DRY_RUN
 from lambdas.core.errors import DeletionRefused, SurveyProblem
 from lambdas.core.intake.sources import exchanged, mirror_key, on_file_systems
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.whereabouts import Whereabouts
+from lambdas.core.record import transfer_life
+from lambdas.core.request.deletion import WITHOUT_DRY_RUN
+from lambdas.core.survey.whereabouts import Whereabouts
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 
 def check_sources(transfer: AcceptedTransfer, places: Sequence[Whereabouts], world: World) -> None:

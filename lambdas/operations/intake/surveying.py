@@ -3,15 +3,15 @@
 from dataclasses import dataclass
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.chunks import listing
 from lambdas.core.chunks.listing import Announcement, OpenSurvey
 from lambdas.core.ends import commands
 from lambdas.core.errors import EmptySource, TransferFenced
 from lambdas.core.intake.destination_lock import Busy, refusal, ways_of
 from lambdas.core.intake.survey import check, check_room, empty_source
-from lambdas.core.survey import DestinationSurvey, SourceSurvey, Survey, Unselected
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.record import transfer_life
+from lambdas.core.survey.survey import DestinationSurvey, SourceSurvey, Survey, Unselected
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.ends.commands import (
     LONGEST_POLL,
     Order,

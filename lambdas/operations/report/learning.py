@@ -13,10 +13,10 @@ from lambdas.core.learning.arrivals import Arrivals
 from lambdas.core.learning.path_links import links_in_use
 from lambdas.core.learning.sample import events
 from lambdas.core.learning.samples import links_of, repeats_of, samples_of, subjects, tails_of
+from lambdas.core.record.transfer_record import Beside, TransferRecord
 from lambdas.core.report.stage_samples import stage_samples
 from lambdas.core.report.tally import Tally
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_record import Beside, TransferRecord
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.report import beside
 
 # The stage of a transfer whose listing was followed.

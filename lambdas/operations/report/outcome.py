@@ -7,7 +7,7 @@ from lambdas.adapters.world import World
 from lambdas.core.chunks.events import TransferDelivered, TransferFailed
 from lambdas.core.chunks.progress import Side
 from lambdas.core.ends.epochs import start_of
-from lambdas.core.transfer_record import Outcome, TransferRecord
+from lambdas.core.record.transfer_record import Outcome, TransferRecord
 from lambdas.operations.token import finish
 
 

@@ -3,15 +3,15 @@
 import json
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.ends.liveness import Ends
-from lambdas.core.failure import Failure
 from lambdas.core.metrics import MetricName
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import ENDED, TransferRecord
 from lambdas.core.report import report
 from lambdas.core.report.page.render import Files, render
 from lambdas.core.report.report import Report
 from lambdas.core.report.tally import Tally
-from lambdas.core.transfer_record import ENDED, TransferRecord
+from lambdas.core.transfer.failure import Failure
 from lambdas.operations import teardown
 from lambdas.operations.chunks import entry_list, skipped
 from lambdas.operations.ends.watching import sides

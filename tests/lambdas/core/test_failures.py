@@ -2,8 +2,8 @@
 
 import pytest
 
-from lambdas.core.failure import Failure
 from lambdas.core.failures import FAILURES, advice
+from lambdas.core.transfer.failure import Failure
 
 GENERAL = advice("SomethingNew")
 

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from lambdas.adapters.records import ProbeResult
-from lambdas.core import transfer_life
 from lambdas.core.documents import Document
 from lambdas.core.errors import MeasuringFailed
 from lambdas.core.estimate.estimate import Estimate
@@ -18,7 +17,8 @@ from lambdas.core.fleet.relay_node import Node
 from lambdas.core.learning.arrivals import Arrivals
 from lambdas.core.learning.samples import links_of, samples_of
 from lambdas.core.places.machines import TransitRegion
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.record import transfer_life
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.join_relays import JoinInput, join_relays
 from lambdas.handlers.states.pre_test_relays import PreTestInput, pre_test_relays

@@ -5,7 +5,6 @@ from copy import deepcopy
 from typing import Any
 
 from lambdas.adapters.records import ControlToken, ProbeResult
-from lambdas.core import transfer_life
 from lambdas.core.chunks import chunk_life
 from lambdas.core.chunks.chunk import Chunk
 from lambdas.core.chunks.chunk_life import Change
@@ -21,9 +20,10 @@ from lambdas.core.fleet.membership import Membership
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.intake import destination_lock
 from lambdas.core.intake.destination_lock import Busy, Holding, Way
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_record import TransferRecord
-from lambdas.core.whereabouts import SourcePath
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import TransferRecord
+from lambdas.core.survey.whereabouts import SourcePath
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from tests.lambdas.memory.conditions import after, holds
 
 

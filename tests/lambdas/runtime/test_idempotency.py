@@ -9,8 +9,8 @@ from lambdas.adapters import clients, environment
 from lambdas.adapters.world import World
 from lambdas.core.documents import Document, Handover
 from lambdas.core.errors import Throttled, WriteConflict
-from lambdas.core.failure import Failure
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.core.transfer.failure import Failure
 from lambdas.runtime import idempotency
 from tests.lambdas.builders import transfer
 from tests.lambdas.cloud import ENVIRONMENT, Cloud

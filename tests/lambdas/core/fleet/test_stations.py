@@ -7,7 +7,7 @@ import pytest
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.stations import Leg, admissions, probe, rounds, stations_of
 from lambdas.core.places.machines import TransitRegion
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from tests.lambdas.builders import IRELAND, WEST, node, paths, transfer
 
 FRANKFURT, TOKYO = "eu-central-1", "ap-northeast-1"

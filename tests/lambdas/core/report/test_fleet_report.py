@@ -1,6 +1,6 @@
+from lambdas.core.record.transfer_record import Spawned
 from lambdas.core.report import fleet_report
 from lambdas.core.report.fleet_report import Start
-from lambdas.core.transfer_record import Spawned
 from tests.lambdas.builders import node, transfer
 
 SPAWNED = Spawned(wanted=2, launched=1, notes=["why"])

@@ -12,7 +12,7 @@ from lambdas.core.estimate.figures import LIMIT_NOTE, Figures
 from lambdas.core.estimate.published_limits import capped
 from lambdas.core.fleet.membership import BudgetLease
 from lambdas.core.fleet.relay_node import Node
-from lambdas.core.request import Objective
+from lambdas.core.request.request import Objective
 from lambdas.core.spending.leasing import lease_of
 from lambdas.core.spending.meter import Decision, Reading, Sent, affordable, control_dollars, decide
 from lambdas.core.tariff import cost

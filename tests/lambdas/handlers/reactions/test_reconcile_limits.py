@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from lambdas.core import transfer_life
-from lambdas.core.bandwidth import BandwidthLimit, LimitRequest
 from lambdas.core.fleet.membership import Membership
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_record import TransferRecord
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import TransferRecord
+from lambdas.core.request.bandwidth import BandwidthLimit, LimitRequest
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.handlers.calls.limit_transfer import limit_transfer
 from tests.lambdas.builders import (
     SHARED,

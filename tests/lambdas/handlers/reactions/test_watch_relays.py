@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import LaneProgress
+from lambdas.core.record import transfer_life
 from lambdas.handlers.reactions.replace_relay import replace_relay
 from lambdas.handlers.reactions.watch_relays import PAUSE_SECONDS, watch_relays
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays

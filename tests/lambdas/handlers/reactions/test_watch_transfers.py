@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from lambdas.adapters.records import Instance
-from lambdas.core import transfer_life
+from lambdas.core.record import transfer_life
 from lambdas.handlers.reactions.reconcile import reconcile
 from lambdas.handlers.reactions.watch_transfers import watch_transfers
 from lambdas.handlers.states.tear_down import TearDownInput, tear_down

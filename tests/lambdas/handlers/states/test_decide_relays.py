@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import LaneProgress
 from lambdas.core.estimate.first_contact import LOOK_SECONDS, RelayDecision
 from lambdas.core.estimate.rows import build_rows
-from lambdas.core.transfer_record import TransferRecord
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import TransferRecord
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.decide_relays import DecideInput, decide_relays
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays

@@ -4,7 +4,6 @@ from typing import Any
 import pytest
 
 from lambdas.adapters.records import CommandResult
-from lambdas.core import transfer_life
 from lambdas.core.chunks.chunk import Chunk
 from lambdas.core.chunks.listing import Announcement, OpenSurvey
 from lambdas.core.chunks.transfer_plan import PlanListing
@@ -21,7 +20,8 @@ from lambdas.core.errors import (
     SurveyProblem,
 )
 from lambdas.core.intake.destination_lock import Busy, ways_of
-from lambdas.core.survey import ComparisonSurvey, LeftAlone, Same, Survey
+from lambdas.core.record import transfer_life
+from lambdas.core.survey.survey import ComparisonSurvey, LeftAlone, Same, Survey
 from lambdas.handlers.states.survey_ends import SurveyInput, survey_ends
 from tests.lambdas.builders import ENDS, IRELAND, SOURCE_ID, WEST, announcement, chunk, plan, request, survey, transfer
 from tests.lambdas.cloud import Cloud

@@ -3,14 +3,14 @@ from collections.abc import Iterable
 import pytest
 
 from lambdas.adapters.records import CommandResult
-from lambdas.core import transfer_life
 from lambdas.core.chunks.transfer_plan import PlanListing
 from lambdas.core.ends.commands import Command
 from lambdas.core.errors import TeardownIncomplete
 from lambdas.core.fleet.firewall import Rule
 from lambdas.core.intake.destination_lock import Holding
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_record import TransferRecord
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import TransferRecord
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.tear_down import TearDownInput, tear_down
 from tests.lambdas.builders import (

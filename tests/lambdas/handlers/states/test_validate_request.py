@@ -3,7 +3,6 @@ from typing import Any
 
 import pytest
 
-from lambdas.core import transfer_life
 from lambdas.core.errors import (
     DestinationBusy,
     DestinationTaken,
@@ -14,8 +13,9 @@ from lambdas.core.errors import (
 )
 from lambdas.core.fleet.membership import Membership
 from lambdas.core.intake.destination_lock import Busy, Holding
-from lambdas.core.transfer import RECEIVER_PORTS, AcceptedTransfer
-from lambdas.core.transfer_record import EndStatus
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import EndStatus
+from lambdas.core.transfer.accepted import RECEIVER_PORTS, AcceptedTransfer
 from lambdas.handlers.states.tear_down import TearDownInput, tear_down
 from lambdas.handlers.states.validate_request import ValidateInput, validate_request
 from tests.lambdas.builders import (

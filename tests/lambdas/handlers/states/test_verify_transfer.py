@@ -2,10 +2,10 @@ import json
 
 import pytest
 
-from lambdas.core import transfer_life
 from lambdas.core.chunks.transfer_plan import PlanListing, TransferPlan
 from lambdas.core.errors import FilesSkipped, VerificationFailed
-from lambdas.core.survey import Unselected
+from lambdas.core.record import transfer_life
+from lambdas.core.survey.survey import Unselected
 from lambdas.handlers.states.verify_transfer import VerifyInput, verify_transfer
 from tests.lambdas.builders import ENDS, PLAN_ID, chunk, delivered, plan, transfer
 from tests.lambdas.cloud import Cloud

@@ -3,14 +3,14 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
-from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import Progress, Side
-from lambdas.core.deletion import Deleted
 from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.ends.liveness import Ends
-from lambdas.core.survey import Unselected
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Spawned
+from lambdas.core.request.deletion import Deleted
+from lambdas.core.survey.survey import Unselected
 from lambdas.core.tariff.prices import PriceBook
-from lambdas.core.transfer_record import Spawned
 from tests.lambdas.builders import IRELAND, WEST, delivered, estimate, node, paths, plan, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.finished import finished, run

@@ -10,7 +10,7 @@ from lambdas.core.estimate.fitting import MOST_BYTES, MOST_CANDIDATES, fitted, s
 from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.estimate.undecided import Undecided
 from lambdas.core.places.machines import TransitRegion
-from lambdas.core.request import Objective
+from lambdas.core.request.request import Objective
 from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.core.tariff.relay_prices import RelayPrice
 from lambdas.operations.estimate.estimation import estimate_for

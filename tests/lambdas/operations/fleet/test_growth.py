@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from lambdas.core import transfer_life
-from lambdas.core.bandwidth import BandwidthLimit
 from lambdas.core.chunks.progress import LaneProgress
+from lambdas.core.record import transfer_life
+from lambdas.core.request.bandwidth import BandwidthLimit
 from lambdas.handlers.reactions.replace_relay import replace_relay
 from lambdas.handlers.reactions.watch_relays import watch_relays
 from lambdas.operations import reconciliation

@@ -2,11 +2,11 @@
 
 import pytest
 
-from lambdas.core import transfer_life
 from lambdas.core.errors import LaunchRefused, NoCapacity
 from lambdas.core.estimate.budget import needed
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Estimated
 from lambdas.core.spending.meter import BudgetDecision
-from lambdas.core.transfer_record import Estimated
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
 from lambdas.operations.estimate.estimation import estimate_for
 from lambdas.operations.fleet.growth import launch_pairs

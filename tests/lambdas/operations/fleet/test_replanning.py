@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import LaneProgress
 from lambdas.core.fleet.relay_watch import Look, PathLook, Watch
 from lambdas.core.places.machines import TransitRegion
-from lambdas.core.request import Objective
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Estimated
+from lambdas.core.request.request import Objective
 from lambdas.core.tariff.instance_types import TypeFacts
-from lambdas.core.transfer_record import Estimated
 from lambdas.handlers.reactions.replace_relay import replace_relay
 from lambdas.handlers.reactions.watch_relays import watch_relays
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays

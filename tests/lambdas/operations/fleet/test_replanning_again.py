@@ -5,11 +5,11 @@ from typing import Any, Literal
 
 import pytest
 
-from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import LaneProgress
 from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.topology import routes_of
+from lambdas.core.record import transfer_life
 from lambdas.handlers.reactions.reconcile import reconcile
 from lambdas.handlers.reactions.replace_relay import replace_relay
 from lambdas.operations.estimate import routing

@@ -7,7 +7,7 @@ import pytest
 from lambdas.adapters.records import CommandResult
 from lambdas.core.ends.commands import Command
 from lambdas.core.errors import CommandFailed, SurveyProblem
-from lambdas.core.whereabouts import DirectoryWay, Whereabouts
+from lambdas.core.survey.whereabouts import DirectoryWay, Whereabouts
 from lambdas.operations.intake.apart import check_apart
 from tests.lambdas.builders import IRELAND, WEST, survey, transfer
 from tests.lambdas.cloud import Cloud

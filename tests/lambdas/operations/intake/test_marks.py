@@ -6,12 +6,12 @@ from typing import TypeVar
 import pytest
 
 from lambdas.adapters.records import CommandResult
-from lambdas.core import transfer_life
 from lambdas.core.ends.commands import Command
 from lambdas.core.errors import CommandFailed, TransferFenced
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_record import TransferRecord
-from lambdas.core.whereabouts import Whereabouts
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import TransferRecord
+from lambdas.core.survey.whereabouts import Whereabouts
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations import teardown
 from lambdas.operations.intake.apart import check_apart
 from tests.lambdas.builders import ARN, DESTINATION_ID, IRELAND, WEST, survey, transfer

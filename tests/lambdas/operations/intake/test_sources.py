@@ -2,10 +2,10 @@
 
 import pytest
 
-from lambdas.core import transfer_life
 from lambdas.core.errors import DeletionRefused, SurveyProblem
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.whereabouts import DirectoryWay, FileSystem, Whereabouts
+from lambdas.core.record import transfer_life
+from lambdas.core.survey.whereabouts import DirectoryWay, FileSystem, Whereabouts
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.intake.sources import check_mirror, check_sources, remember_mirror
 from tests.lambdas.builders import ARN, paths, plan, transfer
 from tests.lambdas.cloud import Cloud

@@ -2,11 +2,11 @@ from typing import Any
 
 import pytest
 
-from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import Progress
 from lambdas.core.chunks.transfer_plan import PlanListing
 from lambdas.core.fleet.membership import Membership
 from lambdas.core.fleet.relay_node import Node
+from lambdas.core.record import transfer_life
 from lambdas.core.spending.meter import BudgetDecision, Decision
 from lambdas.handlers.reactions.reconcile import reconcile
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
