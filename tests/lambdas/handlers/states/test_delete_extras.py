@@ -50,13 +50,13 @@ def test_the_destination_is_told_the_list_its_digest_and_the_directory_that_it_i
     ((document, machine, command),) = cloud.commands[IRELAND].sent
     assert (document, machine) == ("delete", DESTINATION_ID)
     assert command is not None
-    told = {name: command[name] for name in ("folder", "parts", "digest", "directory", "path", "epoch")}
+    told = {name: command[name] for name in ("folder", "parts", "digest", "directory", "end", "epoch")}
     assert told == {
         "folder": "extras/1/",
         "parts": 1,
         "digest": DIGEST,
         "directory": "1:2",
-        "path": "/restore",
+        "end": {"kind": "machine", "path": "/restore"},
         "epoch": first_epoch(1),
     }
 
