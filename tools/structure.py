@@ -20,7 +20,7 @@ PRODUCT = ("cli", "contracts", "infra", "lambdas", "local", "relay-ami", "statem
 NO_PRODUCT = re.compile(r"(^|/)(tests|examples|fuzz)/|_tests\.rs$|\.lock$|^relay-ami/.*\.md$")
 SOURCES = (".py", ".ts", ".rs", ".sh", ".json", ".toml", ".yaml")
 # Where it may be known that an end is a machine with paths: kinds of ends, their daemons, the request, the network.
-ENDS = re.compile(r"lambdas/(core|operations)/(end_kinds|ends|seats|request)\b")
+ENDS = re.compile(r"lambdas/(core|operations)/(ends|seats|request)\b")
 NAMES_AN_END = re.compile(r"\.(source|destination)\.(instance_id|plain_paths|asked_paths|paths|path|run_as)\b")
 BARE_REGION = re.compile(r"\bPlace\([^,()]+\)")
 MIRRORED = ("lambdas/core", "lambdas/operations", "lambdas/adapters", "lambdas/handlers", "cli")

@@ -7,8 +7,8 @@ from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.records import ProbeResult
 from lambdas.core.chunks.events import RelayLost, TransferDelivered, TransferFailed, outcome_of
 from lambdas.core.chunks.progress import Progress, Side
-from lambdas.core.ends.answers import Answer, record_name
 from lambdas.core.fleet.membership import Membership
+from lambdas.core.seats.answers import Answer, record_name
 
 _RECORDS = ("membership", "key#", "progress#", "probe#", "outcome#", "lost#", "answer#", "fence")
 # Ends may write an attribute `document`, and none of these names: what they follow is nothing that they may say.

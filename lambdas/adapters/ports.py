@@ -17,8 +17,6 @@ from lambdas.core.chunks.chunk_life import Change
 from lambdas.core.chunks.events import RelayLost, TransferDelivered, TransferFailed
 from lambdas.core.chunks.progress import Progress, Side
 from lambdas.core.chunks.transfer_plan import TransferPlan
-from lambdas.core.ends.answers import Answer
-from lambdas.core.ends.commands import USUAL, Command, Share
 from lambdas.core.estimate.history import Event
 from lambdas.core.estimate.profile import Metric, Profile
 from lambdas.core.fleet.firewall import Rule
@@ -30,6 +28,8 @@ from lambdas.core.intake.destination_lock import Busy, Holding, Way
 from lambdas.core.metrics import MetricName
 from lambdas.core.record.transfer_life import Change as TransferChange
 from lambdas.core.record.transfer_record import TransferRecord
+from lambdas.core.seats.answers import Answer
+from lambdas.core.seats.commands import USUAL, Command, Share
 from lambdas.core.survey.whereabouts import SourcePath
 from lambdas.core.transfer.accepted import AcceptedTransfer
 

@@ -23,9 +23,9 @@ from lambdas.adapters.s3 import S3Objects
 from lambdas.adapters.services import Services, services
 from lambdas.adapters.sns import SnsNotifications
 from lambdas.adapters.stepfunctions import StepFunctions
-from lambdas.core.ends.commands import Control, shared_prefix, transfer_prefix
 from lambdas.core.places.place import Place
 from lambdas.core.request.request import TransferRequest
+from lambdas.core.seats.commands import Control, shared_prefix, transfer_prefix
 from lambdas.core.tariff.price_list import has_price_list
 from lambdas.core.transfer.accepted import AcceptedTransfer
 

@@ -10,7 +10,7 @@ from lambdas.adapters.records import CommandResult, NotManagedError
 from lambdas.adapters.world import World
 from lambdas.core.fleet.relay_node import LIVE_STATES, Node
 from lambdas.core.transfer.accepted import AcceptedTransfer
-from lambdas.operations.ends.commands import MOST_MACHINES
+from lambdas.operations.seats.commands import MOST_MACHINES
 from lambdas.operations.side_by_side import look_at_each
 
 # From all relays of a region together, the sending of commands included; a machine that answers at all prints its log

@@ -5,17 +5,17 @@ from typing import Any
 
 from lambdas.adapters.world import World
 from lambdas.core.chunks.progress import Progress
-from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.fleet.relay_node import ENDED_INSTANCE_STATES, JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
 from lambdas.core.places.place import Place
 from lambdas.core.record.transfer_record import Outcome, Planned, TransferRecord
+from lambdas.core.seats.epochs import first_epoch
 from lambdas.core.spending.meter import Decision
 from lambdas.core.transfer.record_format import FORMAT_VERSION, in_words
 from lambdas.operations.chunks import retry
-from lambdas.operations.ends import watching
 from lambdas.operations.fleet import membership, relay_end, relay_start
 from lambdas.operations.fleet.replacement import RESUME_SECONDS
 from lambdas.operations.report import outcome
+from lambdas.operations.seats import watching
 from lambdas.operations.side_by_side import Looks
 from lambdas.operations.spending import metering
 from lambdas.operations.token import release

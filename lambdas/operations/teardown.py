@@ -18,9 +18,9 @@ from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import TransferRecord
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations import logs
-from lambdas.operations.ends.commands import Order, run_all
 from lambdas.operations.fence import fence
 from lambdas.operations.intake import marks
+from lambdas.operations.seats.commands import Order, run_all
 
 STOP_SECONDS = 60.0
 # Instances shut down within 60 s as a rule; twice that before the state machine's own retry takes over.

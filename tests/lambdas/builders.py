@@ -8,7 +8,6 @@ from lambdas.core.chunks.events import Delivered
 from lambdas.core.chunks.listing import Announcement, OpenSurvey
 from lambdas.core.chunks.progress import LaneProgress, Progress
 from lambdas.core.chunks.transfer_plan import PlanListing, TransferPlan
-from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.figures import Figure, Figures, Origin
 from lambdas.core.estimate.profile import Profile
@@ -20,6 +19,7 @@ from lambdas.core.fleet.topology import PAIR, Route, Stage, pair_of
 from lambdas.core.places.machines import EndMachine
 from lambdas.core.record.transfer_record import Outcome
 from lambdas.core.request.request import TransferRequest
+from lambdas.core.seats.epochs import first_epoch
 from lambdas.core.survey.survey import DestinationSurvey, SourceSurvey, Survey
 from lambdas.core.survey.whereabouts import DirectoryWay
 from lambdas.core.transfer.accepted import AcceptedTransfer

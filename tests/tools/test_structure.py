@@ -16,7 +16,7 @@ def test_only_sources_of_the_product_are_counted(tmp_path: Path, monkeypatch: py
     files = {
         "lambdas/core/a.py": "A = Place(1)\n",
         "lambdas/operations/b.py": "x = transfer.source.instance_id\ny = 2\n",
-        "lambdas/core/end_kinds/c.py": "x = request.source.paths\n",
+        "lambdas/core/ends/c.py": "x = request.source.paths\n",
         "tests/lambdas/core/test_a.py": "a = 1\n",
         "relay-ami/relay/src/a_tests.rs": "fn a() {}\n",
         "docs/page.md": "text\n",
@@ -30,7 +30,7 @@ def test_only_sources_of_the_product_are_counted(tmp_path: Path, monkeypatch: py
     assert found["product-lines"].value == 4
     assert found["files-that-name-ends"].found == ["lambdas/operations/b.py"]
     assert found["bare-regions"].found == ["lambdas/core/a.py"]
-    assert found["modules-without-a-test"].found == ["lambdas/core/end_kinds/c.py", "lambdas/operations/b.py"]
+    assert found["modules-without-a-test"].found == ["lambdas/core/ends/c.py", "lambdas/operations/b.py"]
 
 
 def test_layers_that_lead_back_are_found_and_those_that_do_not_are_not() -> None:

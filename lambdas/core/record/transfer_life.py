@@ -23,7 +23,6 @@ from pydantic.alias_generators import to_camel
 
 from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.documents import Document
-from lambdas.core.ends.liveness import Ends
 from lambdas.core.estimate.dry_run import DryRun
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.fleet.relay_watch import Watch
@@ -31,6 +30,7 @@ from lambdas.core.fleet.resolved_paths import ResolvedPaths
 from lambdas.core.record.transfer_record import ENDED, EndStatus, Outcome, Spawned, Status, TransferRecord
 from lambdas.core.request.bandwidth import BandwidthLimit
 from lambdas.core.request.deletion import Deleted
+from lambdas.core.seats.liveness import Ends
 from lambdas.core.spending.meter import BudgetDecision, Spent
 from lambdas.core.survey.survey import LeftAlone, Same, UnkeptCounts, Unselected
 from lambdas.core.transfer.accepted import AcceptedTransfer

@@ -11,7 +11,6 @@ from pydantic import Field
 from lambdas.core.chunks.events import Delivered
 from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.documents import Count, Document, Handover, TransferId
-from lambdas.core.ends.liveness import Ends
 from lambdas.core.estimate.dry_run import DryRun
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.first_contact import RelayDecision
@@ -20,6 +19,7 @@ from lambdas.core.fleet.relay_watch import Watch
 from lambdas.core.fleet.resolved_paths import ResolvedPaths
 from lambdas.core.request.bandwidth import BandwidthLimit, limit_at
 from lambdas.core.request.deletion import Deleted
+from lambdas.core.seats.liveness import Ends
 from lambdas.core.spending.meter import BudgetDecision, Spent
 from lambdas.core.survey.survey import LeftAlone, Same, UnkeptCounts, Unselected
 from lambdas.core.survey.whereabouts import SourcePath

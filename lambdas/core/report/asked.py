@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from lambdas.core.end_kinds.machine import words
+from lambdas.core.ends.machine import words
 from lambdas.core.request.request import TransferRequest
 from lambdas.core.visible import visible
 

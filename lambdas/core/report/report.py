@@ -6,7 +6,6 @@ from pydantic import Field
 
 from lambdas.core.chunks.skipped import Skipped
 from lambdas.core.documents import Count, Document, InstanceId, Region
-from lambdas.core.ends.liveness import Restarts
 from lambdas.core.estimate.dry_run import DryRun
 from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.estimate.profiling import Measured
@@ -25,6 +24,7 @@ from lambdas.core.request import labels
 from lambdas.core.request.deletion import Deleted
 from lambdas.core.request.replacing import Kept, where_kept
 from lambdas.core.request.request import Verification
+from lambdas.core.seats.liveness import Restarts
 from lambdas.core.spending import cross_zone
 from lambdas.core.spending.meter import BudgetDecision, Spent
 from lambdas.core.survey.survey import LeftAlone, Same, UnkeptCounts, Unselected

@@ -14,7 +14,7 @@ from lambdas.core.documents import (
     TransferId,
     whole,
 )
-from lambdas.core.end_kinds.machine import DestinationMachine, SourceMachine
+from lambdas.core.ends.machine import DestinationMachine, SourceMachine
 from lambdas.core.errors import InvalidRequest
 from lambdas.core.request import path_rules, replacing
 from lambdas.core.request.bandwidth import MOST_MBPS, LimitWish, Timetable

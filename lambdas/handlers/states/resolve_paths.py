@@ -5,13 +5,14 @@ from functools import partial
 from lambdas.adapters.records import CommandResult
 from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
-from lambdas.core.ends import commands
 from lambdas.core.errors import AgentBusy, LaunchRefused, PathUnreachable
 from lambdas.core.fleet.resolved_paths import ResolvedPaths
 from lambdas.core.places.machines import EndMachine
 from lambdas.core.record import transfer_life
+from lambdas.core.seats import commands
 from lambdas.core.transfer.accepted import AcceptedTransfer
-from lambdas.operations.ends.commands import (
+from lambdas.operations.fleet.launch import security_group
+from lambdas.operations.seats.commands import (
     Order,
     Running,
     answer,
@@ -21,7 +22,6 @@ from lambdas.operations.ends.commands import (
     is_started,
     send_again,
 )
-from lambdas.operations.fleet.launch import security_group
 from lambdas.runtime.handler import task_state
 
 # A first command also installs the daemon (some MB): one machine may begin most of a minute after the other. The

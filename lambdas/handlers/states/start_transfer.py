@@ -11,8 +11,8 @@ from lambdas.core.errors import AgentBusy, CptError, EndNotStarted
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import Outcome, Planned
 from lambdas.core.transfer.accepted import AcceptedTransfer
-from lambdas.operations.ends import end_daemons, watching
 from lambdas.operations.fence import serving
+from lambdas.operations.seats import end_daemons, watching
 from lambdas.operations.spending import metering
 from lambdas.operations.token import release
 from lambdas.runtime.handler import task_state

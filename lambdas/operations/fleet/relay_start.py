@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from lambdas.adapters.records import CommandResult, Instance, NotManagedError
 from lambdas.adapters.world import World
-from lambdas.core.ends import commands
 from lambdas.core.errors import TooManyRules
 from lambdas.core.fleet import node_life, pairing, relay_node, stations
 from lambdas.core.fleet.membership import RELAY_PORT
@@ -12,11 +11,12 @@ from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, Node
 from lambdas.core.fleet.topology import Admission, admissions, route_at, routes_of
 from lambdas.core.places.place import Place
 from lambdas.core.record.transfer_record import Estimated
-from lambdas.operations.ends.commands import MOST_MACHINES
+from lambdas.core.seats import commands
 from lambdas.operations.fence import running
 from lambdas.operations.fleet import membership
 from lambdas.operations.fleet.launch import security_group
 from lambdas.operations.fleet.relay_end import fail_to_start, lose
+from lambdas.operations.seats.commands import MOST_MACHINES
 
 # EC2 may not show an instance for some seconds after RunInstances has named it.
 UNSEEN_SECONDS = 60.0

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from lambdas.adapters.records import Instance
 from lambdas.adapters.world import World
-from lambdas.core.ends.consent import how_to_tag
 from lambdas.core.errors import InvalidRequest
 from lambdas.core.fleet import joined
 from lambdas.core.fleet.joined import Border
@@ -14,6 +13,7 @@ from lambdas.core.fleet.topology import pair_of
 from lambdas.core.places.machines import EndMachine, ExistingRelay, TransitRegion
 from lambdas.core.places.place import Place
 from lambdas.core.request.request import Limits, TransferRequest, parse_request
+from lambdas.core.seats.consent import how_to_tag
 from lambdas.operations.fleet.existing import look_at
 
 

@@ -6,8 +6,8 @@ from lambdas.adapters.records import ControlToken
 from lambdas.adapters.world import World
 from lambdas.core.chunks.events import TransferDelivered, TransferFailed
 from lambdas.core.chunks.progress import Side
-from lambdas.core.ends.epochs import start_of
 from lambdas.core.record.transfer_record import Outcome, TransferRecord
+from lambdas.core.seats.epochs import start_of
 from lambdas.operations.token import finish
 
 

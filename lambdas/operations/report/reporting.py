@@ -3,7 +3,6 @@
 import json
 
 from lambdas.adapters.world import World
-from lambdas.core.ends.liveness import Ends
 from lambdas.core.metrics import MetricName
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import ENDED, TransferRecord
@@ -11,11 +10,12 @@ from lambdas.core.report import report
 from lambdas.core.report.page.render import Files, render
 from lambdas.core.report.report import Report
 from lambdas.core.report.tally import Tally
+from lambdas.core.seats.liveness import Ends
 from lambdas.core.transfer.failure import Failure
 from lambdas.operations import teardown
 from lambdas.operations.chunks import entry_list, skipped
-from lambdas.operations.ends.watching import sides
 from lambdas.operations.report.learning import learn, look_beside
+from lambdas.operations.seats.watching import sides
 from lambdas.operations.spending import metering
 
 

@@ -4,7 +4,6 @@ from dataclasses import replace
 from math import inf
 
 from lambdas.adapters.world import World
-from lambdas.core.ends.epochs import start_of
 from lambdas.core.errors import BudgetReached
 from lambdas.core.estimate.budget import FLIGHT_SECONDS, HELD_SECONDS
 from lambdas.core.estimate.estimate import Estimate
@@ -13,6 +12,7 @@ from lambdas.core.fleet.relay_node import Node
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import Outcome, TransferRecord
 from lambdas.core.request.bandwidth import MBIT_PER_MB
+from lambdas.core.seats.epochs import start_of
 from lambdas.core.spending import cross_zone, leasing, meter
 from lambdas.core.spending.meter import BudgetDecision, Decision, Reading, Sent, Spent
 from lambdas.core.transfer.accepted import AcceptedTransfer

@@ -5,7 +5,6 @@ import pytest
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_transfers import DynamoPathLocks, DynamoTransferStore
 from lambdas.adapters.ports import PathLocks, TransferStore
-from lambdas.core.ends.liveness import Ends
 from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.fleet.relay_watch import Look, PathLook, Watch
 from lambdas.core.intake.destination_lock import Busy, Holding, Way
@@ -13,6 +12,7 @@ from lambdas.core.places.machines import ExistingRelay
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import Outcome
 from lambdas.core.request.bandwidth import BandwidthLimit
+from lambdas.core.seats.liveness import Ends
 from lambdas.core.spending.meter import BudgetDecision, Dollars, Sent, Spent
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from tests.lambdas import builders

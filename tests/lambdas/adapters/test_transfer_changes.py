@@ -10,10 +10,10 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_transfers import DynamoTransferStore
 from lambdas.adapters.ports import TransferStore
-from lambdas.core.ends.liveness import Ends
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_life import Change
 from lambdas.core.record.transfer_record import EndStatus, TransferRecord
+from lambdas.core.seats.liveness import Ends
 from lambdas.core.spending.meter import Dollars, Sent, Spent
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from tests.lambdas import builders

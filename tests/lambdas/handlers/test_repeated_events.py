@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lambdas.core.ends.epochs import first_epoch
+from lambdas.core.seats.epochs import first_epoch
 from lambdas.handlers.reactions.finish_transfer import finish_transfer
 from lambdas.handlers.reactions.reconcile import reconcile
 from lambdas.handlers.reactions.replace_relay import replace_relay

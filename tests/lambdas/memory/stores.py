@@ -11,7 +11,6 @@ from lambdas.core.chunks.chunk_life import Change
 from lambdas.core.chunks.events import RelayLost, TransferDelivered, TransferFailed
 from lambdas.core.chunks.progress import Progress, Side
 from lambdas.core.chunks.transfer_plan import TransferPlan
-from lambdas.core.ends.answers import Answer
 from lambdas.core.estimate.history import Event
 from lambdas.core.estimate.profile import Metric, Profile
 from lambdas.core.fleet import node_life
@@ -22,6 +21,7 @@ from lambdas.core.intake import destination_lock
 from lambdas.core.intake.destination_lock import Busy, Holding, Way
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import TransferRecord
+from lambdas.core.seats.answers import Answer
 from lambdas.core.survey.whereabouts import SourcePath
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from tests.lambdas.memory.conditions import after, holds

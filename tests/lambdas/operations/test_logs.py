@@ -4,9 +4,9 @@ import pytest
 from botocore.exceptions import ConnectTimeoutError
 
 from lambdas.adapters.records import CommandResult
-from lambdas.core.ends.commands import Command
 from lambdas.core.estimate.budget import RELEASE_SECONDS
 from lambdas.core.fleet.relay_node import successor_of
+from lambdas.core.seats.commands import Command
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.release_relays import ReleaseInput, release_relays
 from lambdas.handlers.states.tear_down import TearDownInput, tear_down

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lambdas.core.ends.liveness import Ends
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_life import RULES, Change, ChangeName, create, resume
 from lambdas.core.record.transfer_record import ENDED, EndStatus, Status, TransferRecord
 from lambdas.core.request.bandwidth import BandwidthLimit
+from lambdas.core.seats.liveness import Ends
 from lambdas.core.spending.meter import Dollars, Sent, Spent
 from tests.lambdas import builders
 from tests.lambdas.memory.conditions import after, holds

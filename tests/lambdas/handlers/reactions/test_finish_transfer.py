@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import Outcome
+from lambdas.core.seats.epochs import first_epoch
 from lambdas.handlers.reactions.finish_transfer import finish_transfer
 from lambdas.runtime.handler import BusEvent
 from tests.lambdas.builders import transfer

@@ -4,11 +4,11 @@ from typing import Any
 import pytest
 
 from lambdas.adapters.records import CommandResult, Instance
-from lambdas.core.ends.commands import Command
-from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.errors import TeardownIncomplete, WriteConflict
 from lambdas.core.fleet import node_life
 from lambdas.core.record import transfer_life
+from lambdas.core.seats.commands import Command
+from lambdas.core.seats.epochs import first_epoch
 from lambdas.handlers.reactions.replace_relay import replace_relay
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from lambdas.adapters.records import CommandResult
-from lambdas.core.ends.epochs import first_epoch, start_of
 from lambdas.core.errors import DeletionIncomplete, DeletionInterrupted, TransferFenced
 from lambdas.core.record import transfer_life
 from lambdas.core.request.deletion import Deleted, Remaining
+from lambdas.core.seats.epochs import first_epoch, start_of
 from lambdas.handlers.states.delete_extras import delete_extras
 from lambdas.handlers.states.make_way import make_way
 from lambdas.operations.removal import RemovalInput, SurveyedExtras

@@ -7,7 +7,6 @@ from lambdas.adapters.records import CommandResult
 from lambdas.core.chunks.chunk import Chunk
 from lambdas.core.chunks.listing import Announcement, OpenSurvey
 from lambdas.core.chunks.transfer_plan import PlanListing
-from lambdas.core.ends.commands import Command
 from lambdas.core.errors import (
     CommandFailed,
     CptError,
@@ -21,6 +20,7 @@ from lambdas.core.errors import (
 )
 from lambdas.core.intake.destination_lock import Busy, ways_of
 from lambdas.core.record import transfer_life
+from lambdas.core.seats.commands import Command
 from lambdas.core.survey.survey import ComparisonSurvey, LeftAlone, Same, Survey
 from lambdas.handlers.states.survey_ends import SurveyInput, survey_ends
 from tests.lambdas.builders import ENDS, IRELAND, SOURCE_ID, WEST, announcement, chunk, plan, request, survey, transfer

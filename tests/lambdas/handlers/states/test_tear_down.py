@@ -4,12 +4,12 @@ import pytest
 
 from lambdas.adapters.records import CommandResult
 from lambdas.core.chunks.transfer_plan import PlanListing
-from lambdas.core.ends.commands import Command
 from lambdas.core.errors import TeardownIncomplete
 from lambdas.core.fleet.firewall import Rule
 from lambdas.core.intake.destination_lock import Holding
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import TransferRecord
+from lambdas.core.seats.commands import Command
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.tear_down import TearDownInput, tear_down

@@ -4,11 +4,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from lambdas.core.chunks.progress import Progress, Side
-from lambdas.core.ends.epochs import first_epoch
-from lambdas.core.ends.liveness import Ends
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import Spawned
 from lambdas.core.request.deletion import Deleted
+from lambdas.core.seats.epochs import first_epoch
+from lambdas.core.seats.liveness import Ends
 from lambdas.core.survey.survey import Unselected
 from lambdas.core.tariff.prices import PriceBook
 from tests.lambdas.builders import IRELAND, WEST, delivered, estimate, node, paths, plan, progress, transfer

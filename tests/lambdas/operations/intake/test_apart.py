@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from lambdas.adapters.records import CommandResult
-from lambdas.core.ends.commands import Command
 from lambdas.core.errors import CommandFailed, SurveyProblem
+from lambdas.core.seats.commands import Command
 from lambdas.core.survey.whereabouts import DirectoryWay, Whereabouts
 from lambdas.operations.intake.apart import check_apart
 from tests.lambdas.builders import IRELAND, WEST, survey, transfer

@@ -6,10 +6,10 @@ from typing import TypeVar
 import pytest
 
 from lambdas.adapters.records import CommandResult
-from lambdas.core.ends.commands import Command
 from lambdas.core.errors import CommandFailed, TransferFenced
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import TransferRecord
+from lambdas.core.seats.commands import Command
 from lambdas.core.survey.whereabouts import Whereabouts
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations import teardown

@@ -10,7 +10,7 @@ from lambdas.operations.spending import metering
 from tests.lambdas.builders import SHARED, node, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import spawned
-from tests.lambdas.operations.ends.test_end_daemons import Moving
+from tests.lambdas.operations.seats.test_end_daemons import Moving
 
 
 def moving(**objective: Any) -> Cloud:

@@ -13,11 +13,11 @@ from typing import Any, Protocol
 
 from lambdas.adapters.records import CommandResult, DocumentName, NotManagedError, OlderDocumentError
 from lambdas.adapters.world import World
-from lambdas.core.ends.answers import Answer, place
-from lambdas.core.ends.commands import USUAL, Command, Share
 from lambdas.core.errors import AgentBusy, CommandFailed
 from lambdas.core.places.machines import EndMachine
 from lambdas.core.places.place import Place
+from lambdas.core.seats.answers import Answer, place
+from lambdas.core.seats.commands import USUAL, Command, Share
 from lambdas.core.transfer.accepted import AcceptedTransfer
 
 # After 10 s that were waited, the next look is in 1 s; after a minute in 6 s. SSM refuses those who ask more often.

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag
 
 from lambdas.core.documents import ABSOLUTE_PATH, USER, Document, InstanceId, Integer, Region
-from lambdas.core.end_kinds.landing import LandingPath, leading
+from lambdas.core.ends.landing import LandingPath, leading
 from lambdas.core.places.place import Place
 
 Path = Annotated[str, Field(pattern=ABSOLUTE_PATH, max_length=4096)]

@@ -5,8 +5,8 @@ from math import inf
 import pytest
 
 from lambdas.core.chunks.progress import Progress, Side
-from lambdas.core.ends.epochs import first_epoch
-from lambdas.core.ends.liveness import (
+from lambdas.core.seats.epochs import first_epoch
+from lambdas.core.seats.liveness import (
     MOST_STILL_SECONDS,
     UNHEARD_SECONDS,
     UNSTARTED_SECONDS,

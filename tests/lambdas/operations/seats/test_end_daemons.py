@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from lambdas.core.chunks.progress import Side
-from lambdas.core.ends.commands import Share
-from lambdas.core.ends.epochs import first_epoch, start_of
-from lambdas.core.ends.liveness import MOST_RESTARTS
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import TransferRecord
+from lambdas.core.seats.commands import Share
+from lambdas.core.seats.epochs import first_epoch, start_of
+from lambdas.core.seats.liveness import MOST_RESTARTS
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.handlers.reactions.finish_transfer import finish_transfer
 from lambdas.runtime.handler import BusEvent

@@ -7,19 +7,19 @@ from lambdas.adapters.borne import AWS_ERRORS
 from lambdas.adapters.records import CommandResult
 from lambdas.adapters.world import World
 from lambdas.core.chunks.progress import Side
-from lambdas.core.ends import commands
-from lambdas.core.ends.commands import Share
-from lambdas.core.ends.epochs import first_epoch
-from lambdas.core.ends.liveness import MOST_RESTARTS, Ends
 from lambdas.core.errors import AgentBusy, EndGone, EndSilent, FileSystemHangs, MissingPermission, Throttled
 from lambdas.core.fleet.relay_node import ENDED_INSTANCE_STATES
 from lambdas.core.places.machines import EndMachine
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import Outcome, Planned, TransferRecord
+from lambdas.core.seats import commands
+from lambdas.core.seats.commands import Share
+from lambdas.core.seats.epochs import first_epoch
+from lambdas.core.seats.liveness import MOST_RESTARTS, Ends
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations import token
-from lambdas.operations.ends import watching
-from lambdas.operations.ends.commands import Order, is_busy, run_all
+from lambdas.operations.seats import watching
+from lambdas.operations.seats.commands import Order, is_busy, run_all
 from lambdas.operations.spending import metering
 
 # The documents' own limit is 90 s: fetching the daemon, then 20 s for it to be ready.

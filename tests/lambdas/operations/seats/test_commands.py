@@ -3,9 +3,9 @@
 import pytest
 
 from lambdas.adapters.records import CommandResult
-from lambdas.core.ends.answers import Answer
 from lambdas.core.errors import AgentBusy, CommandFailed
-from lambdas.operations.ends.commands import Order, answer, run_all
+from lambdas.core.seats.answers import Answer
+from lambdas.operations.seats.commands import Order, answer, run_all
 from tests.lambdas.builders import DESTINATION_ID, IRELAND, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.machines import printed

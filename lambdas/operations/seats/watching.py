@@ -8,10 +8,10 @@ from typing import Any
 from lambdas.adapters.records import ControlToken
 from lambdas.adapters.world import World
 from lambdas.core.chunks.progress import Side
-from lambdas.core.ends import liveness
-from lambdas.core.ends.liveness import MOST_RESTARTS, Ends
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import Planned, TransferRecord
+from lambdas.core.seats import liveness
+from lambdas.core.seats.liveness import MOST_RESTARTS, Ends
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.core.transfer.record_format import FORMAT_VERSION
 from lambdas.operations.fleet.remaining import ends_mb_s

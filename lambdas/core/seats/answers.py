@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, ValidationError
 
 from lambdas.core.documents import SCHEMA_VERSION, Document, Integer
-from lambdas.core.ends.commands import Control
+from lambdas.core.seats.commands import Control
 
 
 class Answer(Document):

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from lambdas.core.ends import commands
-from lambdas.core.ends.commands import Control, RelayMachine
+from lambdas.core.seats import commands
+from lambdas.core.seats.commands import Control, RelayMachine
 from tests.lambdas.builders import ENDS, SHARED, request, survey, transfer
 from tests.lambdas.core.intake.test_extras import extras
 from tests.paths import CONTRACTS

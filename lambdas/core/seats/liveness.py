@@ -12,7 +12,7 @@ from pydantic import Field
 from lambdas.core.chunks.progress import Progress, Side
 from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.documents import Count, Document
-from lambdas.core.ends.epochs import restarts_of, start_of
+from lambdas.core.seats.epochs import restarts_of, start_of
 
 Start = Annotated[int, Field(ge=1)]
 # Fifteen reports: a table that throttles or a network that is cut for a moment loses a few.
