@@ -105,7 +105,7 @@ def state_of(
     """Return what the records (by sort key) and node items of a transfer say, numbers as DynamoDB gives them."""
     transfer = records.get("transfer", {})
     plan = _document(transfer.get("plan"))
-    sender = _document(records.get("progress#sender", {}).get("document")) or {}
+    sender = _document(records.get("progress#s0", {}).get("document")) or {}
     membership = _document(records.get("membership", {}).get("membership")) or {}
     spent = _document(transfer.get("spent")) or {}
     limit = BandwidthLimit.from_document(_document(transfer.get("bandwidth")) or {})

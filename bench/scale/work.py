@@ -66,7 +66,7 @@ def verify(source: Source) -> dict[str, Any]:
     """Verify Transfer, of as many chunks as the plan has and with the digests of both ends."""
     plan = _plan(source)
     table = ChunkTable(lambda chunk: delivered(chunk, source.entries, plan.chunk_size_bytes, RATE_MB_S), plan.chunks)
-    folders = ("listing", *(f"digests/{plan.plan_id}/{side}" for side in ("receiver", "sender")))
+    folders = ("listing", *(f"digests/{plan.plan_id}/{seat_id}" for seat_id in ("r0", "s0")))
     keys = [f"{PREFIX}{folder}/part-{n:05d}.ndjson" for folder in folders for n in range(source.parts)]
 
     def read(key: str) -> bytes:

@@ -15,7 +15,7 @@ from lambdas.adapters.records import (
 from lambdas.core.chunks.chunk import Chunk
 from lambdas.core.chunks.chunk_life import Change
 from lambdas.core.chunks.events import RelayLost, TransferDelivered, TransferFailed
-from lambdas.core.chunks.progress import Progress, Side
+from lambdas.core.chunks.progress import Progress
 from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.estimate.history import Event
 from lambdas.core.estimate.profile import Metric, Profile
@@ -95,17 +95,17 @@ class AgentRecords(Protocol):
     def write_membership(self, shared: str, membership: Membership) -> bool:
         """Write version n over n-1 (version 1 over none or itself); False when another was faster."""
 
-    def progress(self, shared: str, side: Side) -> Progress | None:
-        """The latest report of one end; None also where what it wrote is none: such an end is silent."""
+    def progress(self, shared: str, seat_id: str) -> Progress | None:
+        """The latest report of one seat; None also where what it wrote is none: such a seat is silent."""
 
-    def route_key(self, shared: str) -> str | None:
-        """The sender's public key that signs routes, once it has published one that can be read."""
+    def route_key(self, shared: str, seat_id: str) -> str | None:
+        """The public key by which a sender signs routes, once it has published one that can be read."""
 
     def probe_results(self, shared: str) -> list[ProbeResult]:
         """Return all pre-test results so far that can be read."""
 
-    def outcome(self, shared: str, side: Side) -> TransferDelivered | TransferFailed | None:
-        """Return how one end ended; None where it has not, or where its record is no outcome of that side."""
+    def outcome(self, shared: str, seat_id: str) -> TransferDelivered | TransferFailed | None:
+        """Return how one seat ended; None where it has not, or where its record is no outcome of that seat."""
 
     def answer(self, shared: str, answer_id: str) -> Answer | None:
         """How a command ended that an end has run; None before that, or where its record is no answer."""

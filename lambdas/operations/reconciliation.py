@@ -15,7 +15,7 @@ from lambdas.operations.chunks import retry
 from lambdas.operations.fleet import membership, relay_end, relay_start
 from lambdas.operations.fleet.replacement import RESUME_SECONDS
 from lambdas.operations.report import outcome
-from lambdas.operations.seats import watching
+from lambdas.operations.seats import reports
 from lambdas.operations.side_by_side import Looks
 from lambdas.operations.spending import metering
 from lambdas.operations.token import release
@@ -60,7 +60,7 @@ def _try(parts: Mapping[str, Callable[[], object]]) -> Looks[Any]:
 def _parts(world: World, record: TransferRecord) -> dict[str, Callable[[], object]]:
     """What is looked at while data moves, in this order."""
     transfer = record.transfer
-    sender = world.agents.progress(transfer.shared, "sender")
+    sender = reports.of_sender(world, transfer)
     return {
         "retried": lambda: _retry_noted(world, record, sender),
         "limit": lambda: membership.follow_timetable(world, transfer),
@@ -91,8 +91,8 @@ def _at_once(world: World, record: TransferRecord) -> dict[str, Any] | None:
         return {"released": release(world, token, record.outcome)}
     if not isinstance(record, Planned):
         return {"waiting": "it has no plan"}
-    for side in watching.sides(transfer):
-        found = outcome.take(world, record, side)
+    for seat in transfer.seats:
+        found = outcome.take(world, record, seat.seat_id)
         if "released" in found:
             return found
     return None

@@ -111,8 +111,8 @@ class Sender:
             update={"moved_bytes": round(self.moved), "first_byte_at": self.begun_at, "at": self.now, "lanes": lanes}
         )
         self.cloud.agents.progresses |= {
-            (self.transfer.shared, "sender"): said,
-            (self.transfer.shared, "receiver"): said,
+            (self.transfer.shared, "s0"): said,
+            (self.transfer.shared, "r0"): said,
         }
 
     def machines(self) -> list[Machine]:

@@ -30,7 +30,7 @@ from lambdas.core.fleet.resolved_paths import ResolvedPaths
 from lambdas.core.record.transfer_record import ENDED, EndStatus, Outcome, Spawned, Status, TransferRecord
 from lambdas.core.request.bandwidth import BandwidthLimit
 from lambdas.core.request.deletion import Deleted
-from lambdas.core.seats.liveness import Ends
+from lambdas.core.seats.liveness import Seats
 from lambdas.core.spending.meter import BudgetDecision, Spent
 from lambdas.core.survey.survey import LeftAlone, Same, UnkeptCounts, Unselected
 from lambdas.core.transfer.accepted import AcceptedTransfer
@@ -72,7 +72,7 @@ class Rule(NamedTuple):
 # What a document is compared by with the one that it replaces: a later reading, or the next version.
 SUCCESSION: dict[str, tuple[str, Literal["=", "<="], int]] = {
     "spent": ("at", "<=", 0),
-    "ends": ("version", "=", -1),
+    "seats": ("version", "=", -1),
     "bandwidth": ("version", "=", -1),
 }
 ANY: frozenset[Status] = frozenset({"ACTIVE", "DONE", *ENDED})
@@ -98,7 +98,7 @@ class Noted(TypedDict, total=False):
     budget: BudgetDecision
     bandwidth: BandwidthLimit
     spent: Spent
-    ends: Ends
+    seats: Seats
     teardown: dict[str, int]
     decisions: list[dict[str, Any]]
     beside: list[dict[str, Any]]

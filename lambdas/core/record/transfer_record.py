@@ -19,7 +19,7 @@ from lambdas.core.fleet.relay_watch import Watch
 from lambdas.core.fleet.resolved_paths import ResolvedPaths
 from lambdas.core.request.bandwidth import BandwidthLimit, limit_at
 from lambdas.core.request.deletion import Deleted
-from lambdas.core.seats.liveness import Ends
+from lambdas.core.seats.liveness import Seats
 from lambdas.core.spending.meter import BudgetDecision, Spent
 from lambdas.core.survey.survey import LeftAlone, Same, UnkeptCounts, Unselected
 from lambdas.core.survey.whereabouts import SourcePath
@@ -99,7 +99,7 @@ class TransferRecord(Handover):
     source_paths: list[SourcePath] | None = None
     earlier: TransferPlan | None = None
     earlier_starts: Count = 0
-    ends: Ends | None = None
+    seats: Seats | None = None
     bandwidth: BandwidthLimit | None = None
     decisions: list[RelayDecision] = Field(default_factory=list)
     beside: list[Beside] = Field(default_factory=list)

@@ -243,7 +243,7 @@ def build(
         saved_bytes=record.delivered.saved_bytes if record.delivered else None,
         hedged_bytes=record.delivered.hedged_bytes if record.delivered else None,
         repaired_chunks=record.delivered.repaired_chunks if record.delivered else None,
-        restarts=record.ends.restarts if record.ends else None,
+        restarts=record.seats.restarts if record.seats else None,
         fleet=fleet_report.build(transfer, record.spawned, nodes),
         measured=record.measured,
         course=tally.course(record.limit.changes),

@@ -257,13 +257,14 @@ def delete(
     }
 
 
-def receive(transfer: AcceptedTransfer, control: Control, epoch: int, plan_key: str) -> Command:
+def receive(transfer: AcceptedTransfer, control: Control, seat_id: str, epoch: int, plan_key: str) -> Command:
     """Receive into the destination directory."""
     return {
         **_head("receive", transfer.transfer_id),
         **_destination(transfer),
         **_kept(transfer),
         "control": control.to_document(),
+        "seat": seat_id,
         "epoch": epoch,
         "listen": receiver_addresses(transfer),
         "verify": transfer.request.verify,
@@ -273,13 +274,19 @@ def receive(transfer: AcceptedTransfer, control: Control, epoch: int, plan_key: 
 
 
 def send(
-    transfer: AcceptedTransfer, control: Control, epoch: int, plan_key: str, relay_time_to_live_seconds: int
+    transfer: AcceptedTransfer,
+    control: Control,
+    seat_id: str,
+    epoch: int,
+    plan_key: str,
+    relay_time_to_live_seconds: int,
 ) -> Command:
     """Send the chunks of the plan, read from beneath the request's paths alone, and keep the relays alive."""
     return {
         **_head("send", transfer.transfer_id),
         **_source(transfer),
         "control": control.to_document(),
+        "seat": seat_id,
         "epoch": epoch,
         "plan": plan_key,
         "keepaliveSeconds": max(1, relay_time_to_live_seconds // KEEPALIVES_PER_LIFE),

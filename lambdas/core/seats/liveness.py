@@ -4,15 +4,17 @@ An end reports every two seconds; the sequence in its report grows while it move
 Times are the watcher's, Unix seconds. Rates in MB/s (10^6 bytes).
 """
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Annotated
 
 from pydantic import Field
 
-from lambdas.core.chunks.progress import Progress, Side
+from lambdas.core.chunks.progress import Progress
 from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.documents import Count, Document
 from lambdas.core.seats.epochs import restarts_of, start_of
+from lambdas.core.transfer.seat import Role, SeatId, role_of
 
 Start = Annotated[int, Field(ge=1)]
 # Fifteen reports: a table that throttles or a network that is cut for a moment loses a few.
@@ -40,8 +42,8 @@ class Restarts(Document):
     receiver: Count
 
 
-class End(Document):
-    """The watcher's view of one end: the start that should run, its last report, and when that changed.
+class SeatView(Document):
+    """The watcher's view of one seat: the start that should run, its last report, and when that changed.
 
     `beat`: the sequence with which the task's last heartbeat was sent.
     """
@@ -71,7 +73,7 @@ class End(Document):
         """Restarts in all, by whomever."""
         return self.restarts + self.came_back + self.came_back_earlier
 
-    def seen(self, report: Progress | None, now: float) -> "End":
+    def seen(self, report: Progress | None, now: float) -> "SeatView":
         """With one look more."""
         if report is None or start_of(report.epoch) < self.start:
             return self
@@ -87,7 +89,7 @@ class End(Document):
         changes |= {"in_file_system": report.in_file_system_seconds, "came_back": restarts_of(report.epoch)}
         return self.model_copy(update=changes)
 
-    def given_time(self, now: float) -> "End":
+    def given_time(self, now: float) -> "SeatView":
         """Its time begins anew: it may have waited for the other one."""
         return self.model_copy(update={"heard": now, "advanced": now})
 
@@ -101,63 +103,65 @@ class End(Document):
         return self.reported_at is not None and now - self.advanced > seconds
 
 
-class Ends(Document):
-    """Attribute `ends` of the record `transfer`. `task` is the start of the task token; each writing is a version."""
+class Seats(Document):
+    """Attribute `seats` of the record `transfer`. `task` is the start of the task token; each writing is a version."""
 
     version: Count = 0
     task: Start
-    sender: End
-    receiver: End | None = None
-    """None where nothing is moved but measured."""
+    seats: dict[SeatId, SeatView]
+    """By seat."""
 
     @classmethod
-    def begun(cls, task: int, now: float, *, receives: bool, version: int = 0) -> "Ends":
-        """Both were started for the task token of start `task`."""
-        end = End(start=task, heard=now, advanced=now)
-        return cls(version=version, task=task, sender=end, receiver=end if receives else None)
+    def begun(cls, task: int, now: float, seat_ids: Iterable[str], *, version: int = 0) -> "Seats":
+        """All were started for the task token of start `task`."""
+        begun = SeatView(start=task, heard=now, advanced=now)
+        return cls(version=version, task=task, seats=dict.fromkeys(seat_ids, begun))
 
-    def of(self, side: Side) -> End | None:
+    def of(self, seat_id: str) -> SeatView | None:
         """One of them."""
-        return self.sender if side == "sender" else self.receiver
+        return self.seats.get(seat_id)
 
     @property
     def advance(self) -> bool:
-        """All ends have advanced since the last heartbeat."""
-        return all(end.advances for _, end in self._all())
+        """All have advanced since the last heartbeat."""
+        return all(seat.advances for seat in self.seats.values())
 
     @property
     def restarts(self) -> Restarts | None:
         """None where there was none."""
-        count = Restarts(sender=self.sender.times, receiver=self.receiver.times if self.receiver else 0)
-        return count if count.sender or count.receiver else None
+        times = Counter[Role]()
+        for seat_id, seat in self.seats.items():
+            times[role_of(seat_id)] += seat.times
+        return Restarts(sender=times["sender"], receiver=times["receiver"]) if times.total() else None
 
-    def beaten(self) -> "Ends":
+    def beaten(self) -> "Seats":
         """With a heartbeat for what was seen."""
-        return self._with({side: end.model_copy(update={"beat": end.sequence}) for side, end in self._all()})
+        return self._with({name: seat.model_copy(update={"beat": seat.sequence}) for name, seat in self._all()})
 
-    def seen(self, reports: Mapping[Side, Progress | None], now: float) -> "Ends":
+    def seen(self, reports: Mapping[str, Progress | None], now: float) -> "Seats":
         """Return what one look more finds: the next version."""
-        ends = self._with({side: end.seen(reports.get(side), now) for side, end in self._all()})
-        return ends.model_copy(update={"version": self.version + 1})
+        seats = self._with({name: seat.seen(reports.get(name), now) for name, seat in self._all()})
+        return seats.model_copy(update={"version": self.version + 1})
 
-    def silent(self, now: float, most_still: float) -> Side | None:
-        """The one to start again.
+    def silent(self, now: float, most_still: float) -> str | None:
+        """Return the id of the one to start again.
 
         One that is not heard of comes before one that stands still, which may only wait for it; where both stand
         still, the sender waits for room at the receiver. It also does while the receiver's file system keeps that from
         its work, whichever of them stood still first.
         """
-        unheard = [side for side, end in self._all() if end.unheard(now)]
-        waits = {"sender"} if self.receiver and self.receiver.in_file_system is not None else set()
-        still = [side for side, end in self._all() if side not in waits and end.still(now, most_still)]
+        unheard = [name for name, seat in self._all() if seat.unheard(now)]
+        kept = any(role_of(name) == "receiver" and seat.in_file_system is not None for name, seat in self._all())
+        waits = {name for name in self.seats if kept and role_of(name) == "sender"}
+        still = [name for name, seat in self._all() if name not in waits and seat.still(now, most_still)]
         return next(iter(unheard or still), None)
 
-    def restarted(self, side: Side, start: int, now: float) -> "Ends":
-        """One of them begins anew as `start`; the other one gets time too."""
-        changed = {other: end.given_time(now) for other, end in self._all()}
-        old = changed[side]
+    def restarted(self, seat_id: str, start: int, now: float) -> "Seats":
+        """One of them begins anew as `start`; the others get time too."""
+        changed = {name: seat.given_time(now) for name, seat in self._all()}
+        old = changed[seat_id]
         # One that hangs in the file system again may do so before its first report.
-        changed[side] = End(
+        changed[seat_id] = SeatView(
             start=start,
             restarts=old.restarts + 1,
             came_back_earlier=old.came_back + old.came_back_earlier,
@@ -167,15 +171,14 @@ class Ends(Document):
         )
         return self._with(changed)
 
-    def troubled(self, side: Side, trouble: str) -> "Ends":
+    def troubled(self, seat_id: str, trouble: str) -> "Seats":
         """It could not be started: the next version."""
-        ends = self._with({s: e.model_copy(update={"trouble": trouble}) for s, e in self._all() if s == side})
-        return ends.model_copy(update={"version": self.version + 1})
+        seats = self._with({seat_id: self.seats[seat_id].model_copy(update={"trouble": trouble})})
+        return seats.model_copy(update={"version": self.version + 1})
 
-    def _all(self) -> list[tuple[Side, End]]:
-        """Return the ends that were started with their sides, the receiver first."""
-        both: list[tuple[Side, End | None]] = [("receiver", self.receiver), ("sender", self.sender)]
-        return [(side, end) for side, end in both if end is not None]
+    def _all(self) -> list[tuple[str, SeatView]]:
+        """Return them with their ids, receivers first."""
+        return sorted(self.seats.items())
 
-    def _with(self, changed: Mapping[Side, End]) -> "Ends":
-        return self.model_copy(update={str(side): end for side, end in changed.items()})
+    def _with(self, changed: Mapping[str, SeatView]) -> "Seats":
+        return self.model_copy(update={"seats": {**self.seats, **changed}})

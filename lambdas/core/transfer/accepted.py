@@ -10,6 +10,7 @@ from lambdas.core.places.machines import EndMachine, ExistingRelay, TransitRegio
 from lambdas.core.request.request import TransferRequest
 from lambdas.core.transfer.partition import shared_key
 from lambdas.core.transfer.record_format import FORMAT_VERSION, format_of, with_stage
+from lambdas.core.transfer.seat import Seat
 
 # With two relays each, this many transfers take 45 of the 60 rules of a security group.
 RECEIVER_PORTS = range(4601, 4616)
@@ -47,6 +48,25 @@ class AcceptedTransfer(Document):
         for machine in machines:
             machine.pop("role", None)
         return {"formatVersion": 1, **value, "existing": machines}
+
+    @property
+    def senders(self) -> tuple[Seat, ...]:
+        """The seats that read the source."""
+        return (Seat("s0", self.source),)
+
+    @property
+    def receivers(self) -> tuple[Seat, ...]:
+        """The seats that write at the destination: none where nothing is moved but measured."""
+        return () if self.request.is_profiling else (Seat("r0", self.destination),)
+
+    @property
+    def seats(self) -> tuple[Seat, ...]:
+        """All of them, those that are started first in front."""
+        return (*self.receivers, *self.senders)
+
+    def seat(self, seat_id: str) -> Seat:
+        """The seat of this id; raises StopIteration where it has none."""
+        return next(seat for seat in self.seats if seat.seat_id == seat_id)
 
     @property
     def region_pair(self) -> str:

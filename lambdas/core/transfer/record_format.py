@@ -11,7 +11,7 @@ from lambdas.core.errors import RecordOfOtherVersion
 # 1: before records said so. 2: plans have ids, locks know directories. 3: relays have a stage.
 # 4: ends count starts, and their processes epochs.
 # 5: scans and probes answer by the table, and estimates have rows beyond eight pairs.
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 # Before format 3 a relay's place was only this word.
 _STAGE_OF_ROLE = {"source": 0, "destination": 1}
 

@@ -93,7 +93,7 @@ def decide_anew(world: World, transfer_id: str) -> str:
     record = running(world, transfer_id)
     if record is None or not _is_due(world, record):
         return "over" if record is None else "known"
-    seen = deciding.look(world, transfer_id, record.transfer.shared, None)
+    seen = deciding.look(world, transfer_id, None)
     record = running(world, transfer_id)
     if seen is None or record is None:
         return "over"

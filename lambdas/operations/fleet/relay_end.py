@@ -15,6 +15,7 @@ from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations import logs
 from lambdas.operations.fleet import membership
 from lambdas.operations.fleet.existing import give_back
+from lambdas.operations.seats import reports
 
 # For some seconds after RunInstances, EC2 may know neither an instance's id nor its state; a minute bounds the wait.
 TERMINATE_SECONDS = 60.0
@@ -88,7 +89,7 @@ def end_all(world: World, transfer: AcceptedTransfer, cause: str) -> None:
 
 
 def _lanes_through(world: World, transfer: AcceptedTransfer, nodes: list[Node]) -> bool:
-    progress = world.agents.progress(transfer.shared, "sender")
+    progress = reports.of_sender(world, transfer)
     return any(has_lanes(progress, node) for node in nodes)
 
 

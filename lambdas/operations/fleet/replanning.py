@@ -34,6 +34,7 @@ from lambdas.operations.fleet.relay_watch import circumstances
 from lambdas.operations.fleet.remaining import allowed_mb_s
 from lambdas.operations.fleet.replacement import RESUME_SECONDS
 from lambdas.operations.fleet.spawned import note_spawned
+from lambdas.operations.seats import reports
 from lambdas.operations.spending import metering
 
 # A change shows in the sender's reports when its relays have carried for half a minute.
@@ -52,7 +53,7 @@ def replan(world: World, transfer_id: str) -> str:
     record = running(world, transfer_id)
     if record is None:
         return "over"
-    progress = world.agents.progress(record.transfer.shared, "sender")
+    progress = reports.of_sender(world, record.transfer)
     if progress is None or world.clock.now() - progress.at > SILENT_SECONDS or not is_due(world, record):
         return "known"
     nodes = world.nodes.of(transfer_id)

@@ -16,6 +16,7 @@ from lambdas.core.record.transfer_record import Estimated
 from lambdas.operations.fence import running
 from lambdas.operations.fleet.pre_test import measure
 from lambdas.operations.fleet.relay_end import reject
+from lambdas.operations.seats import reports
 
 Found = Mapping[str, ProbeResult]
 
@@ -78,7 +79,7 @@ def _measured(use: RouteUse, paths: list[RelayPath], found: Found) -> RouteUse:
 
 
 def _left(world: World, record: Estimated) -> int:
-    progress = world.agents.progress(record.transfer.shared, "sender")
+    progress = reports.of_sender(world, record.transfer)
     return max(record.plan.bytes - (progress.bytes if progress else 0), 0)
 
 

@@ -7,19 +7,13 @@ from typing import Any
 
 from lambdas.adapters.records import ControlToken
 from lambdas.adapters.world import World
-from lambdas.core.chunks.progress import Side
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import Planned, TransferRecord
 from lambdas.core.seats import liveness
-from lambdas.core.seats.liveness import MOST_RESTARTS, Ends
-from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.core.seats.liveness import MOST_RESTARTS, Seats
 from lambdas.core.transfer.record_format import FORMAT_VERSION
 from lambdas.operations.fleet.remaining import ends_mb_s
-
-
-def sides(transfer: AcceptedTransfer) -> tuple[Side, ...]:
-    """The ends that run: where nothing is moved but measured, the sender alone."""
-    return ("sender",) if transfer.request.is_profiling else ("receiver", "sender")
+from lambdas.operations.seats import reports
 
 
 def look_at(world: World, transfer_id: str) -> dict[str, Any] | None:
@@ -35,53 +29,51 @@ def look_at(world: World, transfer_id: str) -> dict[str, Any] | None:
 
 def _look(world: World, record: Planned, held: ControlToken) -> dict[str, Any]:
     transfer, now = record.transfer, world.clock.now()
-    ends = seen(world, record, held, now)
-    side = silent(record, ends, now)
-    if side and is_given_up(ends, side):
-        _tell(world, record, side, ends)
-        return {"silent": side, "heartbeat": False}
-    if side:
+    seats = seen(world, record, held, now)
+    seat_id = silent(record, seats, now)
+    if seat_id and is_given_up(seats, seat_id):
+        _tell(world, record, seat_id, seats)
+        return {"silent": seat_id, "heartbeat": False}
+    if seat_id:
         counted = world.transfers.change(transfer, transfer_life.COUNT_ATTEMPT)
         if counted is None:
             return {"heartbeat": False}  # a later execution has taken it up
-        ends = ends.restarted(side, counted.attempt, now)
-    advance = ends.advance
-    if not world.transfers.change(transfer, transfer_life.note(ends=ends.beaten() if advance else ends)):
+        seats = seats.restarted(seat_id, counted.attempt, now)
+    advance = seats.advance
+    if not world.transfers.change(transfer, transfer_life.note(seats=seats.beaten() if advance else seats)):
         return {"heartbeat": False}  # another look is at work
-    if side:
+    if seat_id:
         # The heartbeat first: it is due, whether or not the bus takes the event.
         beaten = world.executions.heartbeat(held.token)
-        _tell(world, record, side, ends)
-        return {"silent": side, "heartbeat": beaten}
+        _tell(world, record, seat_id, seats)
+        return {"silent": seat_id, "heartbeat": beaten}
     return {"heartbeat": advance and world.executions.heartbeat(held.token)}
 
 
-def silent(record: Planned, ends: Ends, now: float) -> Side | None:
-    """The end that is silent, as it was seen."""
-    return ends.silent(now, liveness.still_seconds(record.plan, ends_mb_s(record)))
+def silent(record: Planned, seats: Seats, now: float) -> str | None:
+    """The seat that is silent, as it was seen."""
+    return seats.silent(now, liveness.still_seconds(record.plan, ends_mb_s(record)))
 
 
-def is_given_up(ends: Ends, side: Side) -> bool:
-    """Return whether another start of this end would fail as the others did."""
-    end = ends.of(side)
-    return end is not None and end.restarts >= MOST_RESTARTS
+def is_given_up(seats: Seats, seat_id: str) -> bool:
+    """Return whether another start of this seat would fail as the others did."""
+    view = seats.of(seat_id)
+    return view is not None and view.restarts >= MOST_RESTARTS
 
 
-def _tell(world: World, record: Planned, side: Side, ends: Ends) -> None:
-    end = ends.of(side)
-    assert end is not None  # noqa: S101  it is silent
-    world.events.put("End Silent", {"transferId": record.transfer.transfer_id, "side": side, "start": end.start})
+def _tell(world: World, record: Planned, seat_id: str, seats: Seats) -> None:
+    start = seats.seats[seat_id].start
+    world.events.put("End Silent", {"transferId": record.transfer.transfer_id, "seat": seat_id, "start": start})
 
 
-def seen(world: World, record: Planned, held: ControlToken, now: float) -> Ends:
+def seen(world: World, record: Planned, held: ControlToken, now: float) -> Seats:
     """What one look more finds; nothing is noted."""
-    reports = {side: world.agents.progress(record.transfer.shared, side) for side in sides(record.transfer)}
-    return _known(record, held, now).seen(reports, now)
+    return _known(record, held, now).seen(reports.of_all(world, record.transfer), now)
 
 
-def _known(record: TransferRecord, held: ControlToken, now: float) -> Ends:
-    """Return what earlier looks saw; a task that was started anew has new ends."""
-    if record.ends is not None and record.ends.task == held.start:
-        return record.ends
-    version = record.ends.version if record.ends else 0
-    return Ends.begun(held.start, now, receives=not record.transfer.request.is_profiling, version=version)
+def _known(record: TransferRecord, held: ControlToken, now: float) -> Seats:
+    """Return what earlier looks saw; a task that was started anew has all of them anew."""
+    if record.seats is not None and record.seats.task == held.start:
+        return record.seats
+    version = record.seats.version if record.seats else 0
+    return Seats.begun(held.start, now, (seat.seat_id for seat in record.transfer.seats), version=version)

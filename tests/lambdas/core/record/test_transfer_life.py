@@ -11,7 +11,7 @@ from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_life import RULES, Change, ChangeName, create, resume
 from lambdas.core.record.transfer_record import ENDED, EndStatus, Status, TransferRecord
 from lambdas.core.request.bandwidth import BandwidthLimit
-from lambdas.core.seats.liveness import Ends
+from lambdas.core.seats.liveness import Seats
 from lambdas.core.spending.meter import Dollars, Sent, Spent
 from tests.lambdas import builders
 from tests.lambdas.memory.conditions import after, holds
@@ -23,7 +23,7 @@ CHANGES: dict[str, Change] = {
     "note": transfer_life.note(paths=builders.paths(), plan=builders.plan()),
     "note-stage": transfer_life.note_stage("Survey Ends", {"enteredAt": 1.5}),
     "spent": transfer_life.note(spent=SPENT),
-    "ends": transfer_life.note(ends=Ends.begun(1, 1000.5, receives=True, version=1)),
+    "seats": transfer_life.note(seats=Seats.begun(1, 1000.5, ["r0", "s0"], version=1)),
     "bandwidth": transfer_life.note(bandwidth=BandwidthLimit().changed_to(80, 1000.5)),
     "count-attempt": transfer_life.COUNT_ATTEMPT,
     "fence": transfer_life.FENCE,
@@ -106,8 +106,8 @@ def test_what_was_spent_is_replaced_by_no_earlier_reading(earlier: float, counts
 
 @given(st.integers(0, 3))
 def test_a_look_at_the_ends_replaces_the_one_before_it_only(version: int) -> None:
-    before = item(ends=Ends.begun(1, 1000.5, receives=True, version=version).to_document())
-    assert (after(before, TRANSFER, CHANGES["ends"]) is not None) == (version == 0)
+    before = item(seats=Seats.begun(1, 1000.5, ["r0", "s0"], version=version).to_document())
+    assert (after(before, TRANSFER, CHANGES["seats"]) is not None) == (version == 0)
 
 
 @given(st.integers(0, 3))

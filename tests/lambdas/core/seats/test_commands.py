@@ -35,12 +35,12 @@ COMMANDS: dict[str, dict[str, Any]] = {
     "scan source, announced": commands.scan_source(transfer(), CONTROL, "announced/first.json"),
     "scan source that may be packed": commands.scan_source(transfer(compress="auto"), CONTROL),
     "scan destination": commands.scan_destination(transfer()),
-    "receive": commands.receive(transfer(), CONTROL, 1, f"{ENDS}plan.json"),
-    "receive with readback": commands.receive(transfer(verify="readback"), CONTROL, 1, f"{ENDS}plan.json"),
-    "receive by checksum": commands.receive(transfer(verify="crc64"), CONTROL, 1, f"{ENDS}plan.json"),
-    "send by checksum": commands.send(transfer(verify="crc64"), CONTROL, 1, f"{ENDS}plan.json", 900),
-    "send": commands.send(transfer(), CONTROL, 1, f"{ENDS}plan.json", 900),
-    "send packed": commands.send(transfer(compress="auto"), CONTROL, 1, f"{ENDS}plan.json", 900),
+    "receive": commands.receive(transfer(), CONTROL, "r0", 1, f"{ENDS}plan.json"),
+    "receive with readback": commands.receive(transfer(verify="readback"), CONTROL, "r0", 1, f"{ENDS}plan.json"),
+    "receive by checksum": commands.receive(transfer(verify="crc64"), CONTROL, "r0", 1, f"{ENDS}plan.json"),
+    "send by checksum": commands.send(transfer(verify="crc64"), CONTROL, "s0", 1, f"{ENDS}plan.json", 900),
+    "send": commands.send(transfer(), CONTROL, "s0", 1, f"{ENDS}plan.json", 900),
+    "send packed": commands.send(transfer(compress="auto"), CONTROL, "s0", 1, f"{ENDS}plan.json", 900),
     "scan digests": commands.scan_digests(transfer(), CONTROL, 3),
     "scan comparison": commands.scan_comparison(transfer(), CONTROL, 3),
     "scan extras": commands.scan_extras(transfer(delete=True), CONTROL, survey(3).source),
@@ -55,8 +55,8 @@ COMMANDS: dict[str, dict[str, Any]] = {
     "scan extras of what lands elsewhere": commands.scan_extras(
         transfer(delete=True, source=ELSEWHERE), CONTROL, survey(3).source
     ),
-    "receive what lands elsewhere": commands.receive(transfer(source=ELSEWHERE), CONTROL, 1, f"{ENDS}plan.json"),
-    "send what lands elsewhere": commands.send(transfer(source=ELSEWHERE), CONTROL, 1, f"{ENDS}plan.json", 900),
+    "receive what lands elsewhere": commands.receive(transfer(source=ELSEWHERE), CONTROL, "r0", 1, f"{ENDS}plan.json"),
+    "send what lands elsewhere": commands.send(transfer(source=ELSEWHERE), CONTROL, "s0", 1, f"{ENDS}plan.json", 900),
     "relay": commands.relay("first", "k" * 43, 600, {"i-0123456789abcdef0": LAUNCHED}),
     "relays, one of them on an existing machine": commands.relay(
         "first", "k" * 43, 600, {"i-0123456789abcdef0": LAUNCHED, "i-0123456789abcdef1": LENT}
@@ -104,14 +104,14 @@ def test_the_users_of_the_request_are_told_to_whatever_touches_their_end() -> No
     at_source = [
         commands.scan_source(named, CONTROL),
         commands.scan_digests(named, CONTROL, 3),
-        commands.send(named, CONTROL, 1, "plan.json", 900),
+        commands.send(named, CONTROL, "s0", 1, "plan.json", 900),
     ]
     at_destination = [
         commands.scan_destination(named),
         commands.scan_comparison(named, CONTROL, 3),
         commands.scan_extras(named, CONTROL, survey(3).source),
         commands.delete(named, CONTROL, extras(), 65536),
-        commands.receive(named, CONTROL, 1, "plan.json"),
+        commands.receive(named, CONTROL, "r0", 1, "plan.json"),
     ]
     for commanded, user in ((at_source, "reader"), (at_destination, "1000")):
         for command in commanded:
@@ -123,8 +123,9 @@ def test_the_users_of_the_request_are_told_to_whatever_touches_their_end() -> No
 def test_both_ends_are_told_the_same_proof() -> None:
     for verify in ("digest", "readback", "crc64"):
         asked = transfer(verify=verify)
-        ends = commands.receive(asked, CONTROL, 1, "plan.json"), commands.send(asked, CONTROL, 1, "plan.json", 900)
-        assert [end["verify"] for end in ends] == [verify, verify]
+        receiver = commands.receive(asked, CONTROL, "r0", 1, "plan.json")
+        sender = commands.send(asked, CONTROL, "s0", 1, "plan.json", 900)
+        assert (receiver["verify"], sender["verify"]) == (verify, verify)
 
 
 def test_receiver_is_told_what_verification_the_request_wants() -> None:
@@ -173,7 +174,7 @@ def test_where_what_is_replaced_is_kept_is_told_to_all_that_would_touch_it() -> 
             commands.scan_destination(asked),
             commands.scan_extras(asked, CONTROL, survey(3).source),
             commands.delete(asked, CONTROL, extras(), 1),
-            commands.receive(asked, CONTROL, 1, "plan.json"),
+            commands.receive(asked, CONTROL, "r0", 1, "plan.json"),
         ):
             assert command.get("keepReplaced") == name
             SCHEMA.validate(command)

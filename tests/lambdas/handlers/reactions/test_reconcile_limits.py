@@ -35,7 +35,7 @@ def test_each_look_sets_what_the_timetable_says_now() -> None:
     for minute in range(17, 34):
         cloud.clock.time = minute * 60.0
         said = progress(minute).model_copy(update={"at": cloud.clock.time})
-        cloud.agents.progresses |= {(SHARED, "sender"): said, (SHARED, "receiver"): said}
+        cloud.agents.progresses |= {(SHARED, "s0"): said, (SHARED, "r0"): said}
         assert run(cloud)["first"]["limit"] == followed(cloud)
         limits.append(followed(cloud))
     assert limits == [400] * 3 + [80] * 10 + [None] * 4

@@ -37,7 +37,7 @@ def flow(cloud: Cloud, **rates: float) -> dict[str, float]:
     def report() -> None:
         lanes = [LaneProgress(path_id=p.replace("_", "-"), lane=0, bytes=0, rate=rate) for p, rate in rates.items()]
         said = {"at": cloud.clock.now(), "first_byte_at": began, "lanes": lanes, "bytes": 0}
-        cloud.agents.progresses[SHARED, "sender"] = progress(1).model_copy(update=said)
+        cloud.agents.progresses[SHARED, "s0"] = progress(1).model_copy(update=said)
 
     for at in range(0, 60, 2):
         cloud.clock.at(at, report)
@@ -202,7 +202,7 @@ def test_nothing_is_decided_once_the_sender_has_sent_all() -> None:
     """Lanes that wait for their last acknowledgements carry nothing, which is no reason against relays."""
     cloud = served(2, direct=0.0, pair_1=0.0, pair_2=0.0)
     before = record(cloud)
-    said = cloud.agents.progresses[SHARED, "sender"]
+    said = cloud.agents.progresses[SHARED, "s0"]
     planned = before.plan.bytes if before.plan else 0
     done = said.model_copy(update={"moved_bytes": planned, "bytes": planned - MB})
     cloud.agents.progress = lambda *_: done  # type: ignore[method-assign]

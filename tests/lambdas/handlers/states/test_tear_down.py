@@ -39,7 +39,7 @@ def joined() -> Cloud:
         "listing/part-00000.ndjson",
         "announced/nightly.json",
         "manifest/part-00000.ndjson",
-        "digests/9f86d081884c7d659a2feaa0c55ad015/sender/p",
+        "digests/9f86d081884c7d659a2feaa0c55ad015/s0/p",
         "plan.json",
     ):
         cloud.objects.put(f"{ENDS}{name}", b"")

@@ -200,7 +200,7 @@ def ended(cloud: Cloud, status: EndStatus = "FAILED") -> AcceptedTransfer:
     cloud.transfers.change(accepted, transfer_life.note(plan=plan("mine")))
     cloud.agents.write_membership(shared("mine"), Membership(version=1, paths=[]))
     cloud.agents.write_membership(shared("mine"), Membership(version=2, paths=[]))
-    cloud.agents.progresses[shared("mine"), "sender"] = progress()
+    cloud.agents.progresses[shared("mine"), "s0"] = progress()
     cloud.nodes.put(node(transfer_id="mine", state="LOST"))
     cloud.transfers.change(accepted, transfer_life.close(status))
     cloud.locks.release(DESTINATION_ID, "mine")
@@ -221,7 +221,7 @@ def test_resumed_it_is_the_next_run_of_the_same_transfer_and_finds_nothing_of_th
     record = cloud.transfers.get("mine")
     assert record is not None
     assert (record.running, record.plan) == (True, None)
-    assert (cloud.agents.membership(shared("mine")), cloud.agents.progress(shared("mine"), "sender")) == (None, None)
+    assert (cloud.agents.membership(shared("mine")), cloud.agents.progress(shared("mine"), "s0")) == (None, None)
     assert cloud.nodes.of("mine") == []
     assert cloud.locks.acquire(DESTINATION_ID, "/restore", "other") == Busy("mine")
 

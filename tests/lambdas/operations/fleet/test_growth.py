@@ -35,7 +35,7 @@ def burst(rate: float) -> Cloud:
         sent = int((cloud.clock.now() - began) * rate * 1e6)
         lane = LaneProgress(path_id="direct", lane=0, bytes=sent, rate=rate)
         said = {"at": cloud.clock.now(), "first_byte_at": began, "lanes": [lane], "bytes": sent, "moved_bytes": sent}
-        cloud.agents.progresses[SHARED, "sender"] = progress(1).model_copy(update=said)
+        cloud.agents.progresses[SHARED, "s0"] = progress(1).model_copy(update=said)
 
     for at in range(0, 300, 2):
         cloud.clock.at(at, report)

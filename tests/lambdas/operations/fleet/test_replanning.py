@@ -54,7 +54,7 @@ def moving(rates: dict[str, float], *, budget: float | None = None, **wish: Any)
             if path in serving
         ]
         said = {"at": cloud.clock.now(), "first_byte_at": began, "lanes": lanes, "bytes": 10**9, "moved_bytes": 10**9}
-        cloud.agents.progresses[SHARED, "sender"] = progress(1).model_copy(update=said)
+        cloud.agents.progresses[SHARED, "s0"] = progress(1).model_copy(update=said)
 
     report()
     looked(cloud, rates)
@@ -190,7 +190,7 @@ def test_nothing_is_planned_for_the_last_chunks_on_their_way() -> None:
     record = cloud.transfers.get("first")
     assert isinstance(record, Estimated)
     lanes = len(path_ids(cloud))
-    said = cloud.agents.progresses[SHARED, "sender"]
+    said = cloud.agents.progresses[SHARED, "s0"]
     left = plan(size=said.bytes + lanes * record.plan.chunk_size_bytes)
     cloud.transfers.change(record.transfer, transfer_life.note(plan=left))
     assert due(cloud) == {"first": "known"}
@@ -211,7 +211,7 @@ def test_plan_is_due_after_the_look_that_it_goes_by() -> None:
         put(kind, detail)
 
     cloud.clock.sleep(10)
-    reported_at = cloud.agents.progresses[SHARED, "sender"].at
+    reported_at = cloud.agents.progresses[SHARED, "s0"].at
     cloud.events.put = note  # type: ignore[method-assign]
     told(cloud)
     assert looked_at[0] == reported_at

@@ -112,10 +112,10 @@ def test_of_two_leases_of_one_moment_the_smaller_one_counts() -> None:
 def test_a_sender_that_is_started_again_gets_its_own_lease_before_it_begins() -> None:
     ends = Moving(objective={"maxCostUsd": 1.0})
     ends.minute()
-    del ends.alive["sender"]
+    del ends.alive["s0"]
     while "restarted" not in ends.minute():
         pass
-    started = ends.sent("sender")[-1]
+    started = ends.sent("s0")[-1]
     granted = lease(ends.cloud)
     assert granted
     assert (granted.start, granted.sent_bytes) == (started, 0)
