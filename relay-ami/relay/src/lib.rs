@@ -4,7 +4,6 @@
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
-mod above;
 pub mod acceptor;
 pub mod cli;
 pub mod compare;
@@ -12,7 +11,6 @@ pub mod control;
 pub mod defaults;
 pub mod descriptors;
 pub mod ends;
-pub mod entry_table;
 pub mod epoch;
 mod had;
 mod line_objects;
@@ -28,20 +26,16 @@ pub mod relay;
 pub mod route;
 mod sample;
 pub mod scan;
-pub mod select;
 pub mod send;
 mod socket_options;
 pub mod splice;
-pub mod stop;
 pub mod stream;
-mod tempo;
-pub mod thread;
 pub mod under_way;
 pub mod user;
 mod watchdog;
 
+use cpt_ends::{above, tempo};
+pub use cpt_ends::{entry_table, select};
+pub use cpt_process::{stop, thread};
 pub use cpt_record::{self as secure, deadline, rate};
-pub use cpt_wire::{self as wire, digest, documents};
-
-/// Version that ready files and surveys carry.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub use cpt_wire::{self as wire, VERSION, digest, documents};

@@ -13,7 +13,7 @@ use crate::documents::percent;
 use crate::documents::selection::{Reason, Unselected};
 use crate::documents::survey::{Announcement, Problem, Survey, UNSELECTED_FOLDER, listing_key};
 use crate::documents::text::SchemaVersion1;
-use crate::ends::{Listed, Source};
+use crate::ends::{Halted, Listed, Source};
 use crate::line_objects::LineObjects;
 use crate::sample::Sample;
 
@@ -64,7 +64,13 @@ pub fn source(source: &dyn Source, control: &dyn Control, prefix: &str, options:
     let (reasons, unkept) = (BTreeMap::new(), BTreeMap::new());
     let mut listing =
         Listing { control, prefix, announce, lines, count: 0, full, digest, so_far, left_out, reasons, unkept, largest, sample, problems };
-    source.list(&mut |listed| listing.take(listed))?;
+    let mut halted = Ok(());
+    let mut keep = |error| {
+        halted = Err(error);
+        Halted
+    };
+    let _ = source.list(&mut |listed| listing.take(listed).map_err(&mut keep));
+    halted?;
     listing.write()?;
     let (unselected_parts, unselected) = listing.left_out.finish()?;
     listing.tell(true)?;

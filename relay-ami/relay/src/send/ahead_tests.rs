@@ -2,10 +2,9 @@ use std::io;
 use std::sync::Barrier;
 
 use super::*;
-use crate::control::ControlError;
 use crate::digest::Digest;
 use crate::documents::event::SkipReason;
-use crate::ends::{Each, Identity};
+use crate::ends::{Each, Halted, Identity};
 
 /// Each file's bytes are its name. The first ones are opened by so many threads at once, or not at all.
 struct Files {
@@ -31,7 +30,7 @@ impl SourceFile for One<'_> {
 }
 
 impl Source for Files {
-    fn list(&self, _each: Each<'_>) -> Result<(), ControlError> {
+    fn list(&self, _each: Each<'_>) -> Result<(), Halted> {
         Ok(())
     }
 

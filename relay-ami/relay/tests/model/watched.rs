@@ -5,9 +5,9 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cpt_relay::control::ControlError;
 use cpt_relay::digest::Digest;
 use cpt_relay::documents::entry::Segment;
+use cpt_relay::ends::Halted;
 use cpt_relay::ends::posix::PosixSource;
 use cpt_relay::ends::{Each, Identity, Listed, Source, SourceFailure, SourceFile};
 
@@ -58,7 +58,7 @@ impl Watched {
 }
 
 impl Source for Watched {
-    fn list(&self, each: Each<'_>) -> Result<(), ControlError> {
+    fn list(&self, each: Each<'_>) -> Result<(), Halted> {
         self.inner.list(&mut |listed: Listed| {
             each(listed)?;
             self.note(Of::Listed);

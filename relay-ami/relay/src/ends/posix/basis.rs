@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-use std::os::unix::fs::FileExt as _;
 
 use rustix::fs::{self, AtFlags, Dir, FileType, Mode, OFlags};
 
@@ -18,20 +17,6 @@ use crate::wire::frame::SegmentHeader;
 const BESIDE: usize = 16;
 /// Names of a directory that are looked at for them.
 const NAMES: usize = 10_000;
-
-impl Basis for File {
-    fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.read_at(buffer, offset)
-    }
-
-    fn size(&self) -> Option<u64> {
-        self.metadata().ok().map(|found| found.len())
-    }
-
-    fn file(&self) -> Option<&File> {
-        Some(self)
-    }
-}
 
 /// The first file that `fits`: the one in the entry's place, or one beside it: a log that was rotated has another name. It stays open,
 /// and so what it was, when another file takes its place.

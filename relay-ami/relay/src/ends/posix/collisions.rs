@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use super::listing::problem;
 use super::roots::Root;
 use crate::above::above;
-use crate::control::ControlError;
 use crate::ends::Each;
+use crate::ends::Halted;
 
 /// A path of the request, with the names in its directory that land.
 pub type Brought = (Root, Vec<Vec<u8>>);
@@ -18,7 +18,7 @@ pub type Brought = (Root, Vec<Vec<u8>>);
 /// what they hold might meet below. So is what one source brings into a directory of another one. The first one stays listed, so no path
 /// is listed twice. Below what the paths bring nothing can meet then, and a single root has no name twice: the memory that this takes
 /// is bounded by these names.
-pub fn leave_out_collisions(roots: &mut [Brought], each: Each<'_>) -> Result<(), ControlError> {
+pub fn leave_out_collisions(roots: &mut [Brought], each: Each<'_>) -> Result<(), Halted> {
     if roots.len() < 2 {
         return Ok(());
     }

@@ -100,7 +100,7 @@ fn write(directory: &OwnedFd) -> io::Result<f64> {
 }
 
 fn rate(bytes: u64, time: Duration) -> f64 {
-    crate::progress::round(bytes as f64 / 1e6 / time.as_secs_f64().max(1e-6))
+    crate::documents::event::round(bytes as f64 / 1e6 / time.as_secs_f64().max(1e-6))
 }
 
 #[cfg(test)]

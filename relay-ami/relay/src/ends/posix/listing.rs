@@ -19,12 +19,12 @@ use super::path_list::PathList;
 use super::roots::{Astray, Root, Step};
 use super::tree::PARTIAL;
 use crate::above::above;
-use crate::control::ControlError;
 use crate::documents::attributes::Preserve;
 use crate::documents::entry::{Kind, ListingEntry};
 use crate::documents::percent;
 use crate::documents::selection::{Links, Reason, Selection};
 use crate::documents::text::KeepName;
+use crate::ends::Halted;
 use crate::ends::{Each, Listed};
 use crate::mirror::order;
 use crate::select::Selector;
@@ -51,7 +51,7 @@ pub struct Wish<'a> {
 pub type Asked = (PathBuf, Option<Vec<u8>>);
 
 /// Lists what of `paths` is selected, with what of it is to be kept.
-pub fn list(paths: &[Asked], selector: &Selector, wish: &Wish<'_>, each: Each<'_>) -> Result<(), ControlError> {
+pub fn list(paths: &[Asked], selector: &Selector, wish: &Wish<'_>, each: Each<'_>) -> Result<(), Halted> {
     let Wish { selection, preserve, list_unreadable, most_followed, overflow, free } = *wish;
     // All of their names before the first line: nothing may be announced of a listing that is refused.
     let mut brought = Vec::new();
@@ -142,7 +142,7 @@ impl Selected<'_> {
     }
 
     /// Goes where a link leads, or says why not. What of it is listed is decided once it is known what it leads to.
-    fn follow(&self, walk: &mut Way<'_, '_>, list_unreadable: bool, each: Each<'_>) -> Result<(), ControlError> {
+    fn follow(&self, walk: &mut Way<'_, '_>, list_unreadable: bool, each: Each<'_>) -> Result<(), Halted> {
         let path = walk.path().into_owned();
         if is_partial(&path) {
             return each(Listed::LeftOut(path, Reason::Leftover));
@@ -170,7 +170,7 @@ impl Selected<'_> {
         })
     }
 
-    fn take(&mut self, walk: &mut Way<'_, '_>, stat: &Stat, keeping: &mut Keeping<'_>, each: Each<'_>) -> Result<(), ControlError> {
+    fn take(&mut self, walk: &mut Way<'_, '_>, stat: &Stat, keeping: &mut Keeping<'_>, each: Each<'_>) -> Result<(), Halted> {
         let path = walk.path().into_owned();
         let is_named = self.root.is_at(&path);
         if is_partial(&path) {
@@ -280,13 +280,7 @@ impl Keeping<'_> {
     }
 }
 
-fn entry(
-    walk: &Way<'_, '_>,
-    stat: &Stat,
-    kind: Kind,
-    keeping: &mut Keeping<'_>,
-    each: Each<'_>,
-) -> Result<Option<ListingEntry>, ControlError> {
+fn entry(walk: &Way<'_, '_>, stat: &Stat, kind: Kind, keeping: &mut Keeping<'_>, each: Each<'_>) -> Result<Option<ListingEntry>, Halted> {
     let (source, (directory, name)) = (walk.source(), walk.place());
     let (mode, path) = (stat.st_mode & 0o7777, percent::encode(&walk.path()));
     let Some(mtime_ns) = modified_ns(stat) else {
@@ -360,7 +354,7 @@ fn entry(
 }
 
 /// It has vanished, or has become something else, since it was looked at.
-fn gone(walk: &Way<'_, '_>, each: Each<'_>) -> Result<Option<ListingEntry>, ControlError> {
+fn gone(walk: &Way<'_, '_>, each: Each<'_>) -> Result<Option<ListingEntry>, Halted> {
     each(Listed::LeftOut(walk.path().into_owned(), Reason::Gone)).map(|()| None)
 }
 

@@ -1,5 +1,6 @@
 //! Files on their way to their places, among the partial files.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs::File;
@@ -254,7 +255,7 @@ impl LargeFile for Large {
     }
 
     fn take(&self, basis: &dyn Basis, offset: u64, length: u64, digest: &mut dyn FnMut(&[u8])) -> io::Result<()> {
-        if !basis.file().map_or(Ok(false), |from| copy(from, &self.file, offset, length))? {
+        if !(basis as &dyn Any).downcast_ref::<File>().map_or(Ok(false), |from| copy(from, &self.file, offset, length))? {
             return take_bytes(self, basis, offset, length, digest);
         }
         if self.attributes.sparse {

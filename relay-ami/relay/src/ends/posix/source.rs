@@ -18,7 +18,6 @@ use super::identity::{keeps_inodes, modified_ns};
 use super::keeping::node;
 use super::roots::Roots;
 use super::{disk, listing, mounts, whereabouts};
-use crate::control::ControlError;
 use crate::defaults::MOST_FOLLOWED;
 use crate::digest::Digest;
 use crate::documents::attributes::Preserve;
@@ -28,6 +27,7 @@ use crate::documents::percent;
 use crate::documents::selection::Selection;
 use crate::documents::survey::Place;
 use crate::documents::text::KeepName;
+use crate::ends::Halted;
 use crate::ends::{Each, Identity, Listed, Source, SourceFailure, SourceFile};
 use crate::select::Selector;
 use crate::thread::lock;
@@ -169,7 +169,7 @@ impl PosixSource {
 }
 
 impl Source for PosixSource {
-    fn list(&self, each: Each<'_>) -> Result<(), ControlError> {
+    fn list(&self, each: Each<'_>) -> Result<(), Halted> {
         match Selector::new(&self.selection) {
             Ok(selector) => {
                 let Self { selection, preserve, list_unreadable, overflow, most_followed, .. } = self;

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Mutex;
 
-use cpt_relay::control::ControlError;
 use cpt_relay::digest::Digest;
 use cpt_relay::documents::entry::{Kind, ListingEntry, Segment};
 use cpt_relay::documents::event::SkipReason;
+use cpt_relay::ends::Halted;
 use cpt_relay::ends::{Each, Identity, Listed, Source, SourceFailure, SourceFile};
 
 /// Above all of its paths.
@@ -65,7 +65,7 @@ fn failure(reason: SkipReason, source: &str, why: &str) -> SourceFailure {
 }
 
 impl Source for MemorySource {
-    fn list(&self, each: Each<'_>) -> Result<(), ControlError> {
+    fn list(&self, each: Each<'_>) -> Result<(), Halted> {
         let items = self.items.lock().unwrap().clone();
         let mut sorted: Vec<_> = items.into_iter().collect();
         sorted.sort_by(|(one, _), (other, _)| one.split('/').cmp(other.split('/')));

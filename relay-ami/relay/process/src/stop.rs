@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 
-use crate::defaults::EXIT_TIMEOUT;
+use crate::EXIT_TIMEOUT;
 
 #[derive(Clone, Debug)]
 pub struct Stop {

@@ -1,19 +1,21 @@
 //! The port of a destination.
 
+use std::any::Any;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Display;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
+use std::os::unix::fs::FileExt as _;
 
-use crate::digest::{ContentHasher, Digest, Proof};
-use crate::documents::attributes::Attributes;
-use crate::documents::entry::Kind;
-use crate::documents::survey::Survey;
-use crate::documents::text::{DirectoryId, PlanId, TransferId};
-use crate::ends::{Remover, Tour};
 use crate::entry_table::EntryTable;
-use crate::wire::frame::SegmentHeader;
+use crate::{Remover, Tour};
+use cpt_wire::digest::{ContentHasher, Digest, Proof};
+use cpt_wire::documents::attributes::Attributes;
+use cpt_wire::documents::entry::Kind;
+use cpt_wire::documents::survey::Survey;
+use cpt_wire::documents::text::{DirectoryId, PlanId, TransferId};
+use cpt_wire::frame::SegmentHeader;
 
 /// The bits of a mode that arrive: not set-user and set-group, which mean the owner, and owners are not transferred.
 pub const KEPT_MODE: u32 = 0o1777;
@@ -132,15 +134,22 @@ pub trait OpenDestination: Send + Sync {
     fn close(&self);
 }
 
-/// A file at the destination whose bytes may be used again.
-pub trait Basis: Send + Sync {
+/// A file at the destination whose bytes may be used again. The kind that has given it may find its own type in it.
+pub trait Basis: Any + Send + Sync {
     /// Reads at an offset; 0 at its end.
     fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
     /// Its size, where that is known.
     fn size(&self) -> Option<u64>;
-    /// The file, where it is one of this machine's.
-    fn file(&self) -> Option<&File> {
-        None
+}
+
+/// Of any kind that has its files on this machine.
+impl Basis for File {
+    fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.read_at(buffer, offset)
+    }
+
+    fn size(&self) -> Option<u64> {
+        self.metadata().ok().map(|found| found.len())
     }
 }
 

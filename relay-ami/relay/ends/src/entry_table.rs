@@ -13,9 +13,9 @@ use std::os::unix::fs::FileExt as _;
 use std::sync::Mutex;
 
 use crate::defaults::ENTRY_TABLE_MEMORY;
-use crate::digest::Digest;
-use crate::ends::{Identity, Placed};
-use crate::thread::lock;
+use crate::{Identity, Placed};
+use cpt_process::thread::lock;
+use cpt_wire::digest::Digest;
 
 const PAGE_RECORDS: u64 = 1024;
 const WORD: u64 = 64;

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use rustix::io::Errno;
 
-use crate::documents::event::SkipReason;
+use cpt_wire::documents::event::SkipReason;
 
 /// The reach of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

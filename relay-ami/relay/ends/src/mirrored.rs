@@ -2,9 +2,9 @@
 
 use std::io;
 
-use crate::documents::entry::Kind;
-use crate::documents::extras::{Spared, Stayed};
-use crate::documents::text::DirectoryId;
+use cpt_wire::documents::entry::Kind;
+use cpt_wire::documents::extras::{Spared, Stayed};
+use cpt_wire::documents::text::DirectoryId;
 
 /// A walk over all that is there, each directory before what it holds, names sorted by their bytes. Links are not followed.
 pub trait Tour {

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use crate::documents::entry::Kind;
-use crate::documents::selection::{Links, Reason, Selection};
+use cpt_wire::documents::entry::Kind;
+use cpt_wire::documents::selection::{Links, Reason, Selection};
 
 /// The rules of `exclude` and `include`, compiled, with the limits beside them.
 #[derive(Debug)]

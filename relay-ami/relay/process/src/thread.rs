@@ -4,7 +4,7 @@ use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 
-use crate::defaults::STACK_BYTES;
+use crate::STACK_BYTES;
 
 /// Starts a thread with a small stack inside the current span.
 pub fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> io::Result<JoinHandle<T>> {

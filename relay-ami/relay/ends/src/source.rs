@@ -3,19 +3,18 @@
 use std::io;
 use std::ops::Range;
 
-use crate::control::ControlError;
-use crate::digest::Digest;
-use crate::documents::entry::{ListingEntry, Segment};
-use crate::documents::event::SkipReason;
-use crate::documents::selection::Reason;
-use crate::documents::survey::Place;
-use crate::ends::Identity;
+use crate::Identity;
+use cpt_wire::digest::Digest;
+use cpt_wire::documents::entry::{ListingEntry, Segment};
+use cpt_wire::documents::event::SkipReason;
+use cpt_wire::documents::selection::Reason;
+use cpt_wire::documents::survey::Place;
 
 /// The paths of a request, and nothing that is not beneath them: a listing or manifest may name whatever it likes.
 pub trait Source: Send + Sync {
     /// Gives everything, each directory before what it holds, names sorted by their bytes, at the top those of all paths together. Like
     /// rsync: a path lands under its base name, with a trailing slash its contents do. Problems of the paths themselves come first.
-    fn list(&self, each: Each<'_>) -> Result<(), ControlError>;
+    fn list(&self, each: Each<'_>) -> Result<(), Halted>;
 
     /// Where its paths are, as far as this kind has anything to say of that.
     fn places(&self) -> Vec<Place> {
@@ -60,7 +59,11 @@ pub trait SourceFile: Send {
 }
 
 /// Takes what is listed.
-pub type Each<'a> = &'a mut dyn FnMut(Listed) -> Result<(), ControlError>;
+pub type Each<'a> = &'a mut dyn FnMut(Listed) -> Result<(), Halted>;
+
+/// Whoever takes what is listed wants no more of it, and knows why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Halted;
 
 /// A source's message while it is listed.
 pub enum Listed {
