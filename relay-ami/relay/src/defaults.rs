@@ -74,14 +74,6 @@ pub const CHECKPOINT_QUEUE: usize = 3;
 /// Verified chunks that are synced and read back together: at 8 MiB a chunk 1 GiB, so that an acknowledgement waits for
 /// a sync and a reading of 9 s each at 125 MB/s.
 pub const READBACK_BATCH: usize = 128;
-/// A scan tries the disks for so long: at 125 MB/s, EBS' least, 40 MB show the rate, and the first byte is not delayed noticeably.
-pub const DISK_TIME: Duration = Duration::from_millis(300);
-/// The trial moves at most so much for each of its threads; a smaller file cannot tell.
-pub const DISK_BYTES: u64 = 64 << 20;
-/// Written between two syncs: 16 MiB hide what a sync itself costs (about 1 ms) up to several GB/s.
-pub const DISK_SYNC_BYTES: usize = 16 << 20;
-/// A disk with less room is not written to for a trial.
-pub const DISK_LEAST_FREE: u64 = 1 << 30;
 /// Threads that look at the destination in the end: a network's file system answers in a millisecond, eight of them ask 8 000 times
 /// a second; a local one is bound by the processors.
 pub const LOOK_THREADS: usize = 8;
@@ -153,8 +145,6 @@ pub const QUEUE_CHUNKS: usize = 512;
 pub const QUEUE_MANIFEST_BYTES: usize = 64 << 20;
 /// Pauses before an entry of the destination is looked at again that cannot be looked at.
 pub const LOOK_AGAIN: [Duration; 3] = [Duration::from_millis(100), Duration::from_millis(400), Duration::from_millis(1600)];
-/// Whoever may read a destination may lock it; an attempt that removes things there is waited for so long.
-pub const REMOVAL_LOCK_TIMEOUT: Duration = Duration::from_secs(300);
 /// Times that a file is read again because its change time has moved while it was read: names of it that are made or removed, a mode, an
 /// owner. With a snapshot by hard links each hour that is most of a day.
 pub const SECOND_LOOKS: u32 = 16;
@@ -251,6 +241,3 @@ pub const LEASE_KEPT: Duration = Duration::from_secs(30 * 86_400);
 /// A removal asks so often whether its order still holds. It removes some 100 000 entries a second at most, and one that is stopped by hand
 /// shall not go on for long.
 pub const ORDER_CHECKED: Duration = Duration::from_secs(1);
-/// Entries of a listing beneath directories that links lead to. Twenty directories of two links each to the next make as many; listing them
-/// takes some ten seconds and 300 MB in the control bucket.
-pub const MOST_FOLLOWED: u64 = 1_000_000;

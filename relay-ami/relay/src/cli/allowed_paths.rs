@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::documents::command::Command;
-use crate::ends::posix::{self, Access};
+use cpt_ends_posix::{self as posix, Access};
 
 /// Lets this process reach only what the owner allows for the command. To be called while it is the user who started it.
 pub fn enforce(command: &Command) -> io::Result<()> {

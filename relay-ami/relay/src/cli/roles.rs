@@ -24,13 +24,13 @@ use crate::documents::command::{self, Command, SourcePath};
 use crate::documents::plan::TransferPlan;
 use crate::documents::text::{AbsolutePath, AnnouncementKey, KeepName, TransferId};
 use crate::ends::Destination as _;
-use crate::ends::posix::{self, PosixDestination, PosixSource};
 use crate::rate::{Bucket, RateRules};
 use crate::ready::ReadyFile;
 use crate::receive;
 use crate::send::{Patience, sent_journal};
 use crate::stop::Stop;
 use crate::{compare, descriptors, net, peer, probe, ready, relay, scan, watchdog};
+use cpt_ends_posix::{self as posix, PosixDestination, PosixSource};
 
 /// Waits for a ready file and prints it.
 pub(super) fn await_ready(options: &Options) -> Result<ExitCode, CliError> {

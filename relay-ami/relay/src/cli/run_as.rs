@@ -2,8 +2,8 @@
 
 use crate::documents::command::Command;
 use crate::documents::text::{AbsolutePath, UserText};
-use crate::ends::posix;
-use crate::user::{Accounts, User, UserError};
+use cpt_ends_posix as posix;
+use cpt_ends_posix::user::{Accounts, User, UserError};
 
 /// Makes the process the user that the command names. Without a name, what touches a destination becomes the owner of its
 /// deepest existing directory: who may write there can point it at nothing that is not open to that owner anyway.

@@ -12,10 +12,10 @@ use super::*;
 use crate::defaults::THREADS_AT_ONCE;
 use crate::digest::{ContentHasher, Digest, Proof};
 use crate::documents::text::{PlanId, TransferId};
-use crate::ends::posix::PosixDestination;
 use crate::ends::problem::superseded;
 use crate::ends::{Destination as _, Heard, Identity, SmallFile};
 use crate::wire::frame::SegmentHeader;
+use cpt_ends_posix::PosixDestination;
 
 fn open(folder: &std::path::Path) -> (Box<dyn OpenDestination>, Files) {
     let (transfer, plan) = (TransferId::new("t").unwrap(), PlanId::new("0".repeat(32)).unwrap());

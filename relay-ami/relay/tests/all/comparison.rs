@@ -5,6 +5,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use cpt_ends_posix::{PosixDestination, PosixSource};
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan;
 use cpt_relay::compare::Listing;
@@ -12,7 +13,6 @@ use cpt_relay::control::Control as _;
 use cpt_relay::documents::command::Compare;
 use cpt_relay::documents::entry::ListingEntry;
 use cpt_relay::ends::Destination as _;
-use cpt_relay::ends::posix::{PosixDestination, PosixSource};
 use cpt_relay::scan;
 use serde_json::Value;
 

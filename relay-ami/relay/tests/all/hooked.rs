@@ -8,10 +8,10 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use cpt_ends_posix::PosixDestination;
 use cpt_relay::digest::{ContentHasher, Digest, Proof};
 use cpt_relay::documents::survey::Survey;
 use cpt_relay::documents::text::{DirectoryId, PlanId, TransferId};
-use cpt_relay::ends::posix::PosixDestination;
 use cpt_relay::ends::{
     Capabilities, Destination, Heard, Hole, Identity, LargeFile, Left, OpenDestination, Placed, Remover, SmallFile, Tour, View,
 };

@@ -7,11 +7,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, UNIX_EPOCH};
 
+use cpt_ends_posix::{PosixDestination, PosixSource};
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan::RANGE_SIZE;
 use cpt_relay::documents::text::{KeepName, TransferId};
 use cpt_relay::ends::Destination as _;
-use cpt_relay::ends::posix::{PosixDestination, PosixSource};
 use cpt_relay::{receive, scan, send};
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
 use serde_json::Value;

@@ -6,13 +6,13 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use cpt_ends_posix::PosixDestination;
 use cpt_laboratory::directory::Directory;
 use cpt_relay::control::{Control as _, ControlError};
 use cpt_relay::digest::Proof;
 use cpt_relay::documents::plan::PlanListing;
 use cpt_relay::documents::survey::LISTING_FOLDER;
 use cpt_relay::documents::text::{HexDigest, PlanId, TransferId};
-use cpt_relay::ends::posix::PosixDestination;
 use cpt_relay::ends::{Capabilities, Destination as _, Identity, OpenDestination, Placed};
 use cpt_relay::entry_table::EntryTable;
 use cpt_relay::receive::look::{EqualEntry, Found, Look, Reading};

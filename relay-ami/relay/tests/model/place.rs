@@ -6,10 +6,10 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use cpt_ends_posix::PosixDestination;
 use cpt_relay::documents::attributes::{Attributes, Node as Special};
 use cpt_relay::documents::entry;
 use cpt_relay::documents::text::{KeepName, TransferId};
-use cpt_relay::ends::posix::PosixDestination;
 use cpt_relay::ends::{Capabilities, Destination};
 
 use crate::interfere::{self, Op};

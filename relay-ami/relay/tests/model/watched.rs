@@ -5,10 +5,10 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use cpt_ends_posix::PosixSource;
 use cpt_relay::digest::Digest;
 use cpt_relay::documents::entry::Segment;
 use cpt_relay::ends::Halted;
-use cpt_relay::ends::posix::PosixSource;
 use cpt_relay::ends::{Each, Identity, Listed, Source, SourceFailure, SourceFile};
 
 use crate::interfere::Op;

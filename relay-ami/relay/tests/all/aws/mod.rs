@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::config::Credentials;
+use cpt_ends_posix::{PosixDestination, PosixSource};
 use cpt_relay::acceptor::Limits;
 use cpt_relay::control::aws::Aws;
 use cpt_relay::control::clients::{Setup, Times};
@@ -21,7 +22,6 @@ use cpt_relay::documents::command::{Compress, ControlPlace};
 use cpt_relay::documents::event::Progress;
 use cpt_relay::documents::membership::Membership;
 use cpt_relay::documents::text::{HexDigest, SchemaVersion1};
-use cpt_relay::ends::posix::{PosixDestination, PosixSource};
 use cpt_relay::rate::RateRules;
 use cpt_relay::route::Router;
 use cpt_relay::secure::keys::{Identity, kept_route_key};

@@ -6,11 +6,11 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+use cpt_ends_posix::PosixDestination;
 use cpt_relay::digest::Proof;
 use cpt_relay::documents::extras::{Extra, Spared};
 use cpt_relay::documents::survey::Survey;
 use cpt_relay::documents::text::{DirectoryId, PlanId, TransferId};
-use cpt_relay::ends::posix::PosixDestination;
 use cpt_relay::ends::{Capabilities, Destination, FileId, Left, OpenDestination, Remover, Stop, Tour, View};
 use serde_json::{Value, json};
 

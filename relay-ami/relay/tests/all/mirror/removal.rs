@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 
+use cpt_ends_posix::PosixDestination;
 use cpt_relay::control::{Control as _, KeyRecord, Side};
 use cpt_relay::digest::Proof;
 use cpt_relay::documents::extras::Remaining;
 use cpt_relay::documents::survey::{Survey, part_key};
 use cpt_relay::documents::text::{DirectoryId, PlanId, TransferId};
-use cpt_relay::ends::posix::PosixDestination;
 use cpt_relay::ends::{Capabilities, Destination, Left, OpenDestination, Remover, Tour, View};
 use cpt_relay::epoch::PROCESSES_PER_START;
 use cpt_relay::mirror::MirrorError;

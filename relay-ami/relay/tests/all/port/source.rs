@@ -4,9 +4,9 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
+use cpt_ends_posix::PosixSource;
 use cpt_relay::documents::entry::{Kind, ListingEntry, Segment};
 use cpt_relay::documents::event::SkipReason;
-use cpt_relay::ends::posix::PosixSource;
 use cpt_relay::ends::{Listed, Source, SourceFailure};
 
 use super::kinds;

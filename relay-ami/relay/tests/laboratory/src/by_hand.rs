@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crate::options::Options;
 use crate::unsynced::Unsynced;
+use cpt_ends_posix::{PosixDestination, PosixSource, nameless};
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan::{self, PLAN_KEY, RANGE_SIZE};
 use cpt_relay::acceptor::Limits;
@@ -22,7 +23,6 @@ use cpt_relay::documents::event::Failure;
 use cpt_relay::documents::membership::{Hop, Membership, Path};
 use cpt_relay::documents::percent;
 use cpt_relay::documents::text::{Address, PathId, SchemaVersion1};
-use cpt_relay::ends::posix::{PosixDestination, PosixSource, nameless};
 use cpt_relay::send::{Patience, sent_journal};
 use cpt_relay::stop::Stop;
 use cpt_relay::{descriptors, net, peer, probe, receive, relay, scan};
