@@ -3,8 +3,9 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+pub use cpt_control::defaults::*;
 pub use cpt_ends::defaults::*;
-pub use cpt_process::{EXIT_TIMEOUT, STACK_BYTES};
+pub use cpt_process::{STACK_BYTES, STOP_TIMEOUT};
 
 /// Longest wait for a TCP connection. A SYN is repeated after 1 and 3 s; two repeats must fit.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -83,8 +84,6 @@ pub const LOOK_LINES: usize = 2_000;
 pub const LOOK_NAMED: usize = 10;
 /// Times that the listing is tried to be read, each for as long as a call may take.
 pub const LOOK_TRIES: u32 = 10;
-/// Concurrent writes to the table: at 150 ms across regions 32 give 210 chunks/s.
-pub const TABLE_CONCURRENCY: usize = 32;
 
 /// A receiver says on each lane so often that it lives.
 pub const ALIVE_INTERVAL: Duration = Duration::from_secs(1);
@@ -193,13 +192,6 @@ pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(20);
 pub const LEISURE: Duration = Duration::from_secs(600);
 /// Once both ends agree, lanes that hang are not waited for longer than the last words take.
 pub const PARTING_TIMEOUT: Duration = Duration::from_secs(1);
-/// After SIGTERM an end lets go of its work for so long: acknowledgements that are due, a last sync. A second is left to tidy up.
-pub const STOP_TIMEOUT: Duration = Duration::from_secs(8);
-/// Pause before a call is repeated that the control plane did not answer; its own retries are used up by then.
-pub const CONTROL_PAUSE: Duration = Duration::from_secs(1);
-/// An end that starts asks for its plan and makes itself known for so long: longer than a throttled table or a name server's restart
-/// takes, and an end that does not start fails the transfer within minutes.
-pub const CONTROL_START: Duration = Duration::from_secs(120);
 /// An end whose call has been under way for longer waits for the control plane, and does not stand still by its own fault: a call
 /// that works takes 5 s at most, its own first retries included. After `STANDSTILL` it stands still all the same.
 pub const CONTROL_SLOW: Duration = Duration::from_secs(5);
@@ -236,8 +228,6 @@ pub const PROBE_REFUSED: Duration = Duration::from_secs(60);
 /// Wait for the port: a probe lets go of it once it has answered. Start Transfer waits 20 s for the receiver.
 pub const PORT_WAIT: Duration = Duration::from_secs(15);
 pub const PORT_LOOK: Duration = Duration::from_millis(50);
-/// DynamoDB removes the item of a lease so long after it was taken: twice the 15 days that an execution may run.
-pub const LEASE_KEPT: Duration = Duration::from_secs(30 * 86_400);
 /// A removal asks so often whether its order still holds. It removes some 100 000 entries a second at most, and one that is stopped by hand
 /// shall not go on for long.
 pub const ORDER_CHECKED: Duration = Duration::from_secs(1);

@@ -7,7 +7,6 @@
 pub mod acceptor;
 pub mod cli;
 pub mod compare;
-pub mod control;
 pub mod defaults;
 pub mod descriptors;
 pub mod epoch;
@@ -32,6 +31,7 @@ pub mod stream;
 pub mod under_way;
 mod watchdog;
 
+pub use cpt_control as control;
 pub use cpt_ends::{self as ends, entry_table, select};
 use cpt_ends::{above, tempo};
 pub use cpt_process::{stop, thread};

@@ -7,11 +7,11 @@ use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use super::options::Options;
 use super::roles::control_error;
 use super::{CliError, Failure};
-use crate::control::answer::{Answer, AnswerPlace, Answers};
-use crate::control::clients::Setup;
 use crate::documents::text::SchemaVersion1;
 use crate::stop::Stop;
 use crate::thread;
+use cpt_control_aws::answer::{Answer, AnswerPlace, Answers};
+use cpt_control_aws::clients::Setup;
 
 /// Bytes of what the role says on standard error: why it failed is at the end.
 const FIRST_WORDS: usize = 1500;

@@ -16,8 +16,6 @@ use super::options::Options;
 use super::run_as;
 use super::{CliError, Failure, allowed_paths};
 use crate::acceptor::Limits;
-use crate::control::aws::Aws;
-use crate::control::clients::Setup;
 use crate::control::{Control, ControlError};
 use crate::defaults::{CONTROL_START, ORDER_KEPT, PROBE_REFUSED, THREADS_AT_ONCE};
 use crate::documents::command::{self, Command, SourcePath};
@@ -30,6 +28,8 @@ use crate::receive;
 use crate::send::{Patience, sent_journal};
 use crate::stop::Stop;
 use crate::{compare, descriptors, net, peer, probe, ready, relay, scan, watchdog};
+use cpt_control_aws::aws::Aws;
+use cpt_control_aws::clients::Setup;
 use cpt_ends_posix::{self as posix, PosixDestination, PosixSource};
 
 /// Waits for a ready file and prints it.

@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodb::config::Credentials;
+use cpt_control_aws::aws::Aws;
+use cpt_control_aws::clients::{Setup, Times};
 use cpt_ends_posix::{PosixDestination, PosixSource};
 use cpt_relay::acceptor::Limits;
-use cpt_relay::control::aws::Aws;
-use cpt_relay::control::clients::{Setup, Times};
 use cpt_relay::control::{Control, ControlError, Delivery, KeyRecord, Side, Undelivered, until_answered};
 use cpt_relay::documents::attributes::Preserve;
 use cpt_relay::documents::chunk::{Chunk, ChunkState, range_key};

@@ -5,7 +5,7 @@ use std::error::Error as StdError;
 use aws_sdk_dynamodb::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
 use aws_sdk_dynamodb::operation::update_item::UpdateItemError;
 
-use super::{ControlError, Result};
+use cpt_control::{ControlError, Result};
 
 /// Answers to a call that repeating the call does not change.
 const REFUSALS: [&str; 6] =

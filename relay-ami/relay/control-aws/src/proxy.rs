@@ -4,7 +4,7 @@
 
 use aws_smithy_http_client::proxy::ProxyConfig;
 
-use super::ControlError;
+use cpt_control::ControlError;
 
 /// Returns the proxy that the process' environment names, if any.
 ///

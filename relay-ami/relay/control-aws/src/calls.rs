@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use tokio::runtime::Runtime;
 
-use super::{ControlError, Result};
-use crate::stop::Stop;
+use cpt_control::{ControlError, Result};
+use cpt_process::stop::Stop;
 
 /// How often a call that waits looks whether the process is to stop: no more than a timer costs.
 const STOP_LOOK: Duration = Duration::from_millis(100);

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use aws_sdk_dynamodb::types::AttributeValue;
 use serde_json::{Map, Number, Value};
 
-use super::KeyRecord;
-use crate::documents::chunk::Chunk;
+use cpt_control::KeyRecord;
+use cpt_wire::documents::chunk::Chunk;
 
 pub type Item = HashMap<String, AttributeValue>;
 
@@ -58,7 +58,7 @@ pub fn is_set(attribute: Option<&AttributeValue>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::documents::chunk::ChunkState;
+    use cpt_wire::documents::chunk::ChunkState;
 
     #[test]
     fn a_chunk_item_is_read_whatever_form_its_numbers_have() {

@@ -17,7 +17,8 @@ use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use tokio::runtime::Runtime;
 
 use super::names::Names;
-use super::{ControlError, proxy};
+use super::proxy;
+use cpt_control::ControlError;
 
 /// Attempts of one call by the SDK, with pauses of 1, 2, 4, … 20 s at most between them; `Times::call` ends it before the last.
 const CALL_ATTEMPTS: u32 = 8;
@@ -60,7 +61,7 @@ impl Times {
         backoff: Duration::from_secs(1),
         slowest: 100_000,
         stalled: Duration::from_secs(10),
-        last_words: crate::defaults::STOP_TIMEOUT,
+        last_words: cpt_process::STOP_TIMEOUT,
     };
 
     /// For a body of so many bytes.

@@ -17,14 +17,14 @@ use super::aws_items::{self, Item, list, number, text};
 use super::calls::Calls;
 use super::chunk_changes;
 use super::clients::{Clients, Setup, Times};
-use super::{Control, ControlError, Delivery, KeyRecord, ProbeResult, Result, Side, Undelivered, unix_now, until_answered};
-use crate::defaults::{LEASE_KEPT, TABLE_CONCURRENCY};
-use crate::documents::chunk::{Chunk, item_key, range_key};
-use crate::documents::command::ControlPlace;
-use crate::documents::event::{Event, FailureReason, Progress};
-use crate::documents::membership::Membership;
-use crate::documents::text::PathId;
-use crate::stop::Stop;
+use cpt_control::defaults::TABLE_CONCURRENCY;
+use cpt_control::{Control, ControlError, Delivery, KeyRecord, ProbeResult, Result, Side, Undelivered, unix_now, until_answered};
+use cpt_process::stop::Stop;
+use cpt_wire::documents::chunk::{Chunk, item_key, range_key};
+use cpt_wire::documents::command::ControlPlace;
+use cpt_wire::documents::event::{Event, FailureReason, Progress};
+use cpt_wire::documents::membership::Membership;
+use cpt_wire::documents::text::PathId;
 
 /// Source of the events of both ends.
 const EVENT_SOURCE: &str = "cpt.agent";
@@ -34,6 +34,8 @@ const BODY_ATTEMPTS: u32 = 4;
 const EVENT_ATTEMPTS: u32 = 6;
 /// Keys that come back unprocessed are asked for again so many times, after 1 + 2 + 4 s.
 const UNPROCESSED_ATTEMPTS: u32 = 3;
+/// DynamoDB removes the item of a lease so long after it was taken: twice the 15 days that an execution may run.
+const LEASE_KEPT: Duration = Duration::from_secs(30 * 86_400);
 /// Keys of one BatchGetItem.
 const BATCH_KEYS: usize = 100;
 

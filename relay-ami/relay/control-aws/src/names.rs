@@ -10,7 +10,7 @@ use aws_smithy_runtime_api::client::dns::{DnsFuture, ResolveDns, ResolveDnsError
 use hickory_resolver::TokioResolver;
 use hickory_resolver::net::NetError;
 
-use crate::thread::lock;
+use cpt_process::thread::lock;
 
 /// A question to a name server; it is repeated twice.
 const QUESTION: Duration = Duration::from_secs(1);

@@ -1,15 +1,10 @@
 //! What the ends need of the control plane, and nothing else: objects, the chunk store, membership, keys, progress, events.
 //! AWS implements it, and in the laboratory plain files in a directory.
 
-pub mod answer;
-mod answers;
-pub mod aws;
-mod aws_items;
-mod calls;
-mod chunk_changes;
-pub mod clients;
-mod names;
-pub mod proxy;
+#![deny(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
+
+pub mod defaults;
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -18,11 +13,11 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use crate::defaults::CONTROL_PAUSE;
-use crate::documents::chunk::{Chunk, ChunkState};
-use crate::documents::event::{Event, FailureReason, Progress};
-use crate::documents::membership::Membership;
-use crate::documents::text::{HexDigest, PathId};
-use crate::stop::Stop;
+use cpt_process::stop::Stop;
+use cpt_wire::documents::chunk::{Chunk, ChunkState};
+use cpt_wire::documents::event::{Event, FailureReason, Progress};
+use cpt_wire::documents::membership::Membership;
+use cpt_wire::documents::text::{HexDigest, PathId};
 
 /// The control plane did not do what was asked.
 #[derive(Debug, thiserror::Error)]

@@ -8,10 +8,10 @@ use super::answers::{failed, malformed};
 use super::aws_items::text;
 use super::calls::Calls;
 use super::clients::{Clients, Setup};
-use super::{Result, until_answered};
-use crate::defaults::CONTROL_START;
-use crate::documents::text::{Partition, Region, SchemaVersion1};
-use crate::stop::Stop;
+use cpt_control::defaults::CONTROL_START;
+use cpt_control::{Result, until_answered};
+use cpt_process::stop::Stop;
+use cpt_wire::documents::text::{Partition, Region, SchemaVersion1};
 
 /// The end of a command (contract `command-answer`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
