@@ -5,7 +5,6 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 pub mod acceptor;
-pub mod cli;
 pub mod compare;
 pub mod defaults;
 pub mod descriptors;
@@ -29,7 +28,7 @@ mod socket_options;
 pub mod splice;
 pub mod stream;
 pub mod under_way;
-mod watchdog;
+pub mod watchdog;
 
 pub use cpt_control as control;
 pub use cpt_ends::{self as ends, entry_table, select};

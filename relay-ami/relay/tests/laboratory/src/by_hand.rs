@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use crate::options::Options;
 use crate::unsynced::Unsynced;
+use cpt_command_line::CliError;
+use cpt_command_line::end_roles::{self, SendOptions, Sender};
+use cpt_command_line::roles::{self, print_json, print_probe};
 use cpt_ends_posix::{PosixDestination, PosixSource, nameless};
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan::{self, PLAN_KEY, RANGE_SIZE};
 use cpt_relay::acceptor::Limits;
-use cpt_relay::cli::CliError;
-use cpt_relay::cli::end_roles::{self, SendOptions, Sender};
-use cpt_relay::cli::roles::{self, print_json, print_probe};
 use cpt_relay::control::{Control, ControlError, Side};
 use cpt_relay::defaults::{PORT, THREADS_AT_ONCE};
 use cpt_relay::documents::event::Failure;

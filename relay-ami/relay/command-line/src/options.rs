@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::documents::text::TransferId;
+use cpt_relay::documents::text::TransferId;
 
 #[derive(Debug, Default)]
 pub struct Options {

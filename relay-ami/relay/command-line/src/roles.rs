@@ -15,22 +15,22 @@ use super::mirror_roles;
 use super::options::Options;
 use super::run_as;
 use super::{CliError, Failure, allowed_paths};
-use crate::acceptor::Limits;
-use crate::control::{Control, ControlError};
-use crate::defaults::{CONTROL_START, ORDER_KEPT, PROBE_REFUSED, THREADS_AT_ONCE};
-use crate::documents::command::{self, Command, SourcePath};
-use crate::documents::plan::TransferPlan;
-use crate::documents::text::{AbsolutePath, AnnouncementKey, KeepName, TransferId};
-use crate::ends::Destination as _;
-use crate::rate::{Bucket, RateRules};
-use crate::ready::ReadyFile;
-use crate::receive;
-use crate::send::{Patience, sent_journal};
-use crate::stop::Stop;
-use crate::{compare, descriptors, net, peer, probe, ready, relay, scan, watchdog};
 use cpt_control_aws::aws::Aws;
 use cpt_control_aws::clients::Setup;
 use cpt_ends_posix::{self as posix, PosixDestination, PosixSource};
+use cpt_relay::acceptor::Limits;
+use cpt_relay::control::{Control, ControlError};
+use cpt_relay::defaults::{CONTROL_START, ORDER_KEPT, PROBE_REFUSED, THREADS_AT_ONCE};
+use cpt_relay::documents::command::{self, Command, SourcePath};
+use cpt_relay::documents::plan::TransferPlan;
+use cpt_relay::documents::text::{AbsolutePath, AnnouncementKey, KeepName, TransferId};
+use cpt_relay::ends::Destination as _;
+use cpt_relay::rate::{Bucket, RateRules};
+use cpt_relay::ready::ReadyFile;
+use cpt_relay::receive;
+use cpt_relay::send::{Patience, sent_journal};
+use cpt_relay::stop::Stop;
+use cpt_relay::{compare, descriptors, net, peer, probe, ready, relay, scan, watchdog};
 
 /// Waits for a ready file and prints it.
 pub(super) fn await_ready(options: &Options) -> Result<ExitCode, CliError> {

@@ -12,22 +12,22 @@ use aws_lc_rs::signature::Ed25519KeyPair;
 use super::last_words::{announce_failure, put_surely};
 use super::roles::{control_error, listen, open_files};
 use super::{CliError, Failure, LEFT_OUT};
-use crate::control::{Control, ControlError, KeyRecord, Side, until_answered};
-use crate::defaults::CONTROL_START;
-use crate::digest::Proof;
-use crate::documents::command::Compress;
-use crate::documents::event::{Event, Progress};
-use crate::documents::plan::TransferPlan;
-use crate::documents::text::{SchemaVersion1, TransferId};
-use crate::ends::Source;
-use crate::rate::RateRules;
-use crate::ready::ReadyFile;
-use crate::receive::{self, ReceiveError};
-use crate::route::Router;
-use crate::secure::keys::{Identity, generate_route_key, kept_route_key, route_public};
-use crate::send::{self, Patience, SendError};
-use crate::stop::Stop;
-use crate::{descriptors, epoch, memory, peer};
+use cpt_relay::control::{Control, ControlError, KeyRecord, Side, until_answered};
+use cpt_relay::defaults::CONTROL_START;
+use cpt_relay::digest::Proof;
+use cpt_relay::documents::command::Compress;
+use cpt_relay::documents::event::{Event, Progress};
+use cpt_relay::documents::plan::TransferPlan;
+use cpt_relay::documents::text::{SchemaVersion1, TransferId};
+use cpt_relay::ends::Source;
+use cpt_relay::rate::RateRules;
+use cpt_relay::ready::ReadyFile;
+use cpt_relay::receive::{self, ReceiveError};
+use cpt_relay::route::Router;
+use cpt_relay::secure::keys::{Identity, generate_route_key, kept_route_key, route_public};
+use cpt_relay::send::{self, Patience, SendError};
+use cpt_relay::stop::Stop;
+use cpt_relay::{descriptors, epoch, memory, peer};
 
 /// Listens, makes itself known, receives, tells how it ended. The configuration's epoch is the first of its start.
 pub fn run_receiver(

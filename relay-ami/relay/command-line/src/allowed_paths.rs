@@ -2,8 +2,8 @@
 
 use std::io;
 
-use crate::documents::command::Command;
 use cpt_ends_posix::{self as posix, Access};
+use cpt_relay::documents::command::Command;
 
 /// Lets this process reach only what the owner allows for the command. To be called while it is the user who started it.
 pub fn enforce(command: &Command) -> io::Result<()> {

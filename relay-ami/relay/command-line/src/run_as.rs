@@ -1,9 +1,9 @@
 //! The user that does a command's work.
 
-use crate::documents::command::Command;
-use crate::documents::text::{AbsolutePath, UserText};
 use cpt_ends_posix as posix;
 use cpt_ends_posix::user::{Accounts, User, UserError};
+use cpt_relay::documents::command::Command;
+use cpt_relay::documents::text::{AbsolutePath, UserText};
 
 /// Makes the process the user that the command names. Without a name, what touches a destination becomes the owner of its
 /// deepest existing directory: who may write there can point it at nothing that is not open to that owner anyway.

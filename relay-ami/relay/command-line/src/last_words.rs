@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::control::{Control, Side, tell};
-use crate::documents::event::{Event, Failure};
-use crate::documents::text::{SchemaVersion1, TransferId};
-use crate::stop::Stop;
+use cpt_relay::control::{Control, Side, tell};
+use cpt_relay::documents::event::{Event, Failure};
+use cpt_relay::documents::text::{SchemaVersion1, TransferId};
+use cpt_relay::stop::Stop;
 
 pub fn announce_failure(control: &dyn Control, stop: &Stop, transfer_id: TransferId, side: Side, epoch: u64, error: Failure, cause: &str) {
     // Its calls ended because it was told to stop.

@@ -1,4 +1,7 @@
-//! The command line: one verb per role, as the control plane calls it.
+//! The command line: one verb per role, as the control plane calls it. It alone chooses the kinds of ends and the control plane.
+
+#![deny(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 mod allowed_paths;
 mod answering;
@@ -15,8 +18,8 @@ use std::process::ExitCode;
 
 use options::Options;
 
-use crate::documents::event::Failure;
-use crate::documents::text::TransferId;
+use cpt_relay::documents::event::Failure;
+use cpt_relay::documents::text::TransferId;
 
 pub const USAGE: &str = "\
 cpt-relay: the data plane of Cloud Parallel Transfer
@@ -57,7 +60,7 @@ impl CliError {
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.collect();
     if arguments.first().is_some_and(|first| first == "--version") {
-        println!("cpt-relay {}", crate::VERSION);
+        println!("cpt-relay {}", cpt_relay::VERSION);
         return ExitCode::SUCCESS;
     }
     run(|| dispatch(&Options::parse(arguments).map_err(CliError::Usage)?), USAGE)
@@ -67,7 +70,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 pub fn run(command: impl FnOnce() -> Result<ExitCode, CliError>, usage: &str) -> ExitCode {
     start_log();
     end_with_any_thread();
-    crate::descriptors::raise();
+    cpt_relay::descriptors::raise();
     let error = match command() {
         Ok(code) => return code,
         Err(error) => error,
@@ -131,7 +134,7 @@ mod tests {
             return;
         }
         let program = std::env::current_exe().unwrap();
-        let name = "cli::tests::a_thread_that_panics_ends_the_process";
+        let name = "tests::a_thread_that_panics_ends_the_process";
         let ended = Command::new(program).args(["--exact", name, "--nocapture"]).env(IS_CHILD, "1").output().unwrap();
         assert!(String::from_utf8_lossy(&ended.stderr).contains("on purpose"));
         assert_eq!(ended.status.signal(), Some(6), "{ended:?}");

@@ -4,11 +4,11 @@ use std::process::ExitCode;
 
 use super::roles::{control_error, print_json};
 use super::{CliError, Failure};
-use crate::control::Control;
-use crate::documents::command::{Delete, ScanExtras};
-use crate::ends::Destination;
-use crate::mirror::{Confirmed, Extras, MirrorError};
-use crate::select::Selector;
+use cpt_relay::control::Control;
+use cpt_relay::documents::command::{Delete, ScanExtras};
+use cpt_relay::ends::Destination;
+use cpt_relay::mirror::{Confirmed, Extras, MirrorError};
+use cpt_relay::select::Selector;
 
 /// Lists the extras.
 pub fn scan_extras(scan: &ScanExtras, destination: &dyn Destination, control: &dyn Control) -> Result<ExitCode, CliError> {

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use super::roles::print_json;
 use super::{CliError, Failure};
-use crate::VERSION;
-use crate::documents::command::{ScanMark, ScanMarked};
-use crate::documents::percent;
-use crate::documents::survey::Survey;
-use crate::documents::text::SchemaVersion1;
+use cpt_relay::VERSION;
+use cpt_relay::documents::command::{ScanMark, ScanMarked};
+use cpt_relay::documents::percent;
+use cpt_relay::documents::survey::Survey;
+use cpt_relay::documents::text::SchemaVersion1;
 
 /// Puts a mark into a directory, or takes it away: its path, the mark's name, and whether it is to be there.
 type Put = fn(&[u8], &str, bool) -> io::Result<()>;

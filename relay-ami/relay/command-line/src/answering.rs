@@ -7,11 +7,11 @@ use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use super::options::Options;
 use super::roles::control_error;
 use super::{CliError, Failure};
-use crate::documents::text::SchemaVersion1;
-use crate::stop::Stop;
-use crate::thread;
 use cpt_control_aws::answer::{Answer, AnswerPlace, Answers};
 use cpt_control_aws::clients::Setup;
+use cpt_relay::documents::text::SchemaVersion1;
+use cpt_relay::stop::Stop;
+use cpt_relay::thread;
 
 /// Bytes of what the role says on standard error: why it failed is at the end.
 const FIRST_WORDS: usize = 1500;
