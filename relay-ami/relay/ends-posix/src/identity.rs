@@ -8,7 +8,28 @@ use std::os::fd::AsFd;
 use rustix::fs::{AtFlags, Stat, StatxFlags, statx};
 
 use super::file_map::{FileMap, Value};
-use cpt_ends::Identity;
+use cpt_ends::Version;
+
+/// A file and its state: inode and change time, which the kernel alone sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    pub inode: u64,
+    /// Nanoseconds since 1970.
+    pub changed_ns: i64,
+}
+
+impl From<Identity> for Version {
+    fn from(Identity { inode, changed_ns }: Identity) -> Self {
+        Self::of_numbers((inode, changed_ns))
+    }
+}
+
+impl From<Version> for Identity {
+    fn from(version: Version) -> Self {
+        let (inode, changed_ns) = version.numbers();
+        Self { inode, changed_ns }
+    }
+}
 
 /// Returns what tells a file from another one.
 pub fn identity_of(stat: &Stat) -> Identity {

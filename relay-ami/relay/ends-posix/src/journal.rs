@@ -14,11 +14,11 @@ use std::sync::Mutex;
 use rustix::fs::{self, AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::identity::Linked;
+use super::identity::{Identity, Linked};
 use super::nameless::nameless;
 use crate::defaults::HOLES_OF_ALL;
 use cpt_ends::entry_table::EntryTable;
-use cpt_ends::{Identity, Placed};
+use cpt_ends::{Placed, Version};
 use cpt_process::thread::lock;
 use cpt_wire::digest::{Digest, Proof};
 use cpt_wire::documents::text::PlanId;
@@ -127,13 +127,13 @@ impl Record {
     }
 
     fn of_placed(entry: u64, placed: &Placed) -> Self {
-        let Identity { inode, changed_ns } = placed.identity.unwrap_or(Identity { inode: 0, changed_ns: 0 });
+        let Identity { inode, changed_ns } = placed.version.unwrap_or(Version::NONE).into();
         Self { entry, number: inode, part: WHOLE, changed_ns, digest: placed.digest }
     }
 
     fn placed(&self) -> Placed {
-        let identity = (self.number != 0).then_some(Identity { inode: self.number, changed_ns: self.changed_ns });
-        Placed { digest: self.digest, identity }
+        let version = (self.number != 0).then_some(Version::of_numbers((self.number, self.changed_ns)));
+        Placed { digest: self.digest, version }
     }
 
     /// At most two.

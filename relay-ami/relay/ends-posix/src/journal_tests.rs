@@ -18,8 +18,8 @@ fn plan(digit: char) -> PlanId {
 }
 
 fn placed(digit: u8) -> Placed {
-    let identity = Some(Identity { inode: 77, changed_ns: -5 });
-    Placed { digest: [digit; 32], identity: identity.filter(|_| digit != 1) }
+    let version = Some(Version::of_numbers((77, -5)));
+    Placed { digest: [digit; 32], version: version.filter(|_| digit != 1) }
 }
 
 fn journal(folder: &Path) -> Journal {

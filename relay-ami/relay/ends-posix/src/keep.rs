@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
-use super::identity::{Linked, identity_of};
+use super::identity::{Identity, Linked, identity_of};
 use super::parent::in_own;
 use super::tour::WITHIN;
 use super::tree::{NEW_DIRECTORY, make_directory, split};
@@ -76,7 +76,7 @@ impl Keep {
     }
 
     /// Notes what this transfer has placed.
-    pub fn placed(&self, placed: &cpt_ends::Identity) {
+    pub fn placed(&self, placed: &Identity) {
         lock(&self.own).note(placed, placed);
     }
 

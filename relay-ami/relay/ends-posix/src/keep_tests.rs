@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::super::tree::Tree;
 use super::*;
-use cpt_ends::{Identity, Remover as _};
+use cpt_ends::{Remover as _, Version};
 use cpt_wire::documents::attributes::Attributes;
 
 const NAME: &str = ".kept";
@@ -18,7 +18,7 @@ fn tree(root: &Path) -> Tree {
 }
 
 /// Places a file as a receiver does.
-fn place(tree: &Tree, path: &str, content: &str) -> io::Result<Option<Identity>> {
+fn place(tree: &Tree, path: &str, content: &str) -> io::Result<Option<Version>> {
     let (home, name) = (tree.home(path.as_bytes())?, tree.unique_name(7));
     let mut file = tree.create(&home, path.as_bytes(), &name, 0o644)?;
     std::io::Write::write_all(&mut file, content.as_bytes())?;

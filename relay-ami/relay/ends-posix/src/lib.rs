@@ -166,7 +166,7 @@ impl Open {
             if tree.has_partial(entry) {
                 kept.insert(entry, parts);
             } else if let Some(digest) = proof.merge(&all, parts.size, part_size) {
-                placed.insert(entry, &Placed { digest, identity: None });
+                placed.insert(entry, &Placed { digest, version: None });
             } else {
                 tree.journal.forgotten(entry)?;
                 gone = true;
@@ -177,7 +177,7 @@ impl Open {
             tree.journal.sync()?;
         }
         if let Some(keep) = &tree.keep {
-            placed.iter().filter_map(|(_, placed)| placed.identity).for_each(|identity| keep.placed(&identity));
+            placed.iter().filter_map(|(_, placed)| placed.version).for_each(|version| keep.placed(&version.into()));
         }
         let left = Left { placed, begun: kept.keys().copied().collect() };
         Ok((Self { path, tree: Arc::new(tree), left: Mutex::new(kept) }, left))

@@ -22,7 +22,7 @@ use super::readback;
 use super::staging::Staging;
 use super::tree::Tree;
 use cpt_ends::problem::not_by_name;
-use cpt_ends::{Basis, Heard, Hole, Identity, LargeFile, SmallFile, read, take_bytes, zeros};
+use cpt_ends::{Basis, Heard, Hole, LargeFile, SmallFile, Version, read, take_bytes, zeros};
 use cpt_process::thread::lock;
 use cpt_wire::digest::{ContentHasher, Digest};
 use cpt_wire::documents::attributes::Attributes;
@@ -151,15 +151,15 @@ impl SmallFile for Small {
         readback::compare(&self.name, &read, digest)
     }
 
-    fn place(mut self: Box<Self>, path: &[u8]) -> io::Result<Option<Identity>> {
+    fn place(mut self: Box<Self>, path: &[u8]) -> io::Result<Option<Version>> {
         if self.kind == Kind::Hardlink {
             self.tree.place_link(&self.home, &self.name, &self.first, path, self.mtime_ns)?;
             self.is_placed = true;
             return Ok(None);
         }
-        let identity = self.tree.place(&self.home, &self.name, path, &self.attributes)?;
+        let version = self.tree.place(&self.home, &self.name, path, &self.attributes)?;
         self.is_placed = true;
-        Ok(identity)
+        Ok(version)
     }
 }
 
@@ -291,13 +291,13 @@ impl LargeFile for Large {
         self.tree.journal.part(self.header.entry, (self.header.size, self.born_ns), part, digest, &holes)
     }
 
-    fn place(&self) -> io::Result<Option<Identity>> {
+    fn place(&self) -> io::Result<Option<Version>> {
         let (name, SegmentHeader { mode, mtime_ns, path, .. }) = (self.header.entry.to_string(), &self.header);
         let staging = &self.home.staging;
-        let identity = finish_file(staging, &self.file, &name, *mode, false, *mtime_ns, &self.attributes)
+        let version = finish_file(staging, &self.file, &name, *mode, false, *mtime_ns, &self.attributes)
             .and_then(|()| self.tree.place(&self.home, &name, path, &self.attributes))
             .map_err(|error| self.without_file(error))?;
         // Whether the file is still the one that an earlier receiver wrote to could not be seen: it is read again at the end.
-        Ok(identity.filter(|_| self.born_ns != 0 || !self.goes_on))
+        Ok(version.filter(|_| self.born_ns != 0 || !self.goes_on))
     }
 }

@@ -19,9 +19,8 @@ use super::keeping::node;
 use super::roots::Roots;
 use super::{disk, listing, mounts, whereabouts};
 use crate::defaults::MOST_FOLLOWED;
-use cpt_ends::Halted;
 use cpt_ends::select::Selector;
-use cpt_ends::{Each, Identity, Listed, Source, SourceFailure, SourceFile};
+use cpt_ends::{Each, Halted, Listed, Source, SourceFailure, SourceFile, Version};
 use cpt_process::thread::lock;
 use cpt_wire::digest::Digest;
 use cpt_wire::documents::attributes::Preserve;
@@ -134,7 +133,7 @@ impl PosixSource {
         let file = File::from(file);
         let now = file.metadata().map_err(|error| unreadable(segment, &error))?;
         let has_inode = *lock(&self.keeps_inodes).entry(now.dev()).or_insert_with(|| keeps_inodes(&file));
-        let opened = Opened { segment, file, has_inode, state: Identity::NONE, asked_until: Cell::new(segment.offset) };
+        let opened = Opened { segment, file, has_inode, state: Version::NONE, asked_until: Cell::new(segment.offset) };
         let state = opened.compare(&now)?;
         Ok(Opened { state, ..opened })
     }
@@ -237,7 +236,7 @@ struct Opened<'a> {
     file: File,
     /// Its inode tells it from another file.
     has_inode: bool,
-    state: Identity,
+    state: Version,
     /// Up to there the disk was asked for the file's bytes.
     asked_until: Cell<u64>,
 }
@@ -262,7 +261,7 @@ impl Opened<'_> {
     }
 
     /// Returns the state that the file is in.
-    fn compare(&self, now: &Metadata) -> Result<Identity, SourceFailure> {
+    fn compare(&self, now: &Metadata) -> Result<Version, SourceFailure> {
         let listed = self.segment;
         if !now.is_file() {
             return Err(changed(listed, "is no file any more"));
@@ -281,7 +280,7 @@ impl Opened<'_> {
             return Err(changed(listed, "is another file than the one with other names that was listed"));
         }
         let changed_ns = now.ctime().saturating_mul(1_000_000_000).saturating_add(now.ctime_nsec());
-        Ok(Identity { inode: if self.has_inode { now.ino() } else { 0 }, changed_ns })
+        Ok(Version::of_numbers((if self.has_inode { now.ino() } else { 0 }, changed_ns)))
     }
 }
 
@@ -309,11 +308,11 @@ impl SourceFile for Opened<'_> {
         }
     }
 
-    fn state(&self) -> Identity {
+    fn state(&self) -> Version {
         self.state
     }
 
-    fn check(&self) -> Result<Identity, SourceFailure> {
+    fn check(&self) -> Result<Version, SourceFailure> {
         let listed = self.segment;
         // Some file systems say that a file is shorter than it is, or empty: exports of documents, files of the kernel.
         if listed.offset + listed.length == listed.size {

@@ -138,7 +138,7 @@ impl Tour for PosixTour {
 }
 
 fn id(stat: &Stat) -> FileId {
-    FileId { device: stat.st_dev, inode: stat.st_ino }
+    FileId([stat.st_dev, stat.st_ino])
 }
 
 /// Returns whether an error says that there is no such entry beneath, and none of that name could be.

@@ -24,7 +24,7 @@ use super::measured::Measured;
 use super::parent::{Parent, in_own};
 use super::roots::reach;
 use super::staging::Staging;
-use cpt_ends::Identity;
+use cpt_ends::Version;
 use cpt_ends::problem::first_is_missing;
 use cpt_process::thread::lock;
 use cpt_wire::documents::attributes::Attributes;
@@ -129,7 +129,7 @@ impl Tree {
 
     /// Moves a partial entry to its place, replacing a file or link that is there. What it is there, as only the rename has set its
     /// change time; none where it is gone already. It has its attributes already.
-    pub fn place(&self, home: &Home, name: &str, path: &[u8], attributes: &Attributes) -> io::Result<Option<Identity>> {
+    pub fn place(&self, home: &Home, name: &str, path: &[u8], attributes: &Attributes) -> io::Result<Option<Version>> {
         let (parent, base) = split(path)?;
         let (parent, staging) = (self.directory_at(parent)?, &home.staging.directory);
         if attributes.owner.is_none() && parent.hand_on(staging, name)? && attributes.xattrs.is_some() {
@@ -141,7 +141,7 @@ impl Tree {
         if let (Some(keep), Some(found)) = (&self.keep, &found) {
             keep.placed(found);
         }
-        Ok(found)
+        Ok(found.map(Version::from))
     }
 
     /// Gives the file that is in its place at `first` another name, `path`, by way of the partial name: what is in that place is replaced.

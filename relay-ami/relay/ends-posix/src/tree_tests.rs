@@ -7,7 +7,7 @@ fn tree() -> (tempfile::TempDir, Tree) {
 }
 
 /// Makes an empty partial file for a path, and places it.
-fn make(tree: &Tree, name: &str, path: &str) -> io::Result<Option<Identity>> {
+fn make(tree: &Tree, name: &str, path: &str) -> io::Result<Option<Version>> {
     let home = tree.home(path.as_bytes())?;
     tree.create(&home, path.as_bytes(), name, 0o644)?;
     tree.place(&home, name, path.as_bytes(), &Attributes::default())

@@ -15,7 +15,7 @@ use super::identity::{Linked, identity_of, modified_ns};
 use super::keeping;
 use super::roots::{Reached, reach};
 use super::tree::{BENEATH, Tree, split};
-use cpt_ends::{Heard, Identity, Seen, View};
+use cpt_ends::{Heard, Seen, Version, View};
 use cpt_process::thread::lock;
 use cpt_wire::digest::Digest;
 use cpt_wire::documents::attributes::Attributes;
@@ -97,7 +97,7 @@ impl<Root: AsFd> View for Sight<Root> {
             size: u64::try_from(stat.st_size).unwrap_or(u64::MAX),
             mode: stat.st_mode & 0o7777,
             mtime_ns: modified_ns(&stat),
-            identity: lock(&self.linked).unlinked(identity_of(&stat)),
+            version: lock(&self.linked).unlinked(identity_of(&stat)).into(),
             target: target.map(std::ffi::CString::into_bytes),
         })
     }
@@ -108,13 +108,13 @@ impl<Root: AsFd> View for Sight<Root> {
         keeping::like(directory, base, &stat, listed)
     }
 
-    fn digest(&mut self, path: &[u8], of: &Identity, heard: Heard<'_>) -> io::Result<Digest> {
+    fn digest(&mut self, path: &[u8], of: &Version, heard: Heard<'_>) -> io::Result<Digest> {
         let (directory, base) = self.parent(path)?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(fs::openat(directory, base, flags, Mode::empty())?);
         let digest = digest_of(&file, heard)?;
         let now = lock(&self.linked).unlinked(identity_of(&fs::fstat(&file)?));
-        if now == *of { Ok(digest) } else { Err(io::Error::other("changed while it was read")) }
+        if Version::from(now) == *of { Ok(digest) } else { Err(io::Error::other("changed while it was read")) }
     }
 }
 

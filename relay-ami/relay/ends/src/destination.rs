@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 
 use crate::entry_table::EntryTable;
-use crate::{Remover, Tour};
+use crate::{Remover, Tour, Version};
 use cpt_wire::digest::{ContentHasher, Digest, Proof};
 use cpt_wire::documents::attributes::Attributes;
 use cpt_wire::documents::entry::Kind;
@@ -185,7 +185,7 @@ pub trait SmallFile: Send + Sync {
     fn read_back(&self, hasher: ContentHasher, digest: &Digest, heard: Heard<'_>) -> io::Result<()>;
     /// Puts it into its place, where a file or link may be. None of another name of a file, and where it is
     /// not known what is there now.
-    fn place(self: Box<Self>, path: &[u8]) -> io::Result<Option<Identity>>;
+    fn place(self: Box<Self>, path: &[u8]) -> io::Result<Option<Version>>;
 }
 
 /// Hears how many bytes each call of the file system has read, before the next one begins: long work goes on as long as it hears.
@@ -228,7 +228,7 @@ pub trait LargeFile: Send + Sync {
     /// Notes a part that is synced, by its number and where it lies, for receivers to come.
     fn keep(&self, part: u64, range: Range<u64>, digest: Digest) -> io::Result<()>;
     /// Puts a file whose parts are all kept into its place, as [`SmallFile::place`] does.
-    fn place(&self) -> io::Result<Option<Identity>>;
+    fn place(&self) -> io::Result<Option<Version>>;
 }
 
 /// [`LargeFile::take`] by reading and writing.
@@ -264,7 +264,7 @@ pub trait View {
         Ok(listed.clone())
     }
     /// The digest of a file that is `of` after it was read.
-    fn digest(&mut self, path: &[u8], of: &Identity, heard: Heard<'_>) -> io::Result<Digest>;
+    fn digest(&mut self, path: &[u8], of: &Version, heard: Heard<'_>) -> io::Result<Digest>;
 }
 
 /// An entry that has a name at the destination.
@@ -276,23 +276,9 @@ pub struct Seen {
     pub mode: u32,
     /// Nanoseconds since 1970; none where 64 bits do not hold it, which is the time of nothing that is listed.
     pub mtime_ns: Option<i64>,
-    pub identity: Identity,
+    pub version: Version,
     /// The target of a link.
     pub target: Option<Vec<u8>>,
-}
-
-/// Tells a file from another one of the same name, size and time, which anybody can set. Of a POSIX tree: inode and change time, which
-/// the kernel alone sets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Identity {
-    pub inode: u64,
-    /// Nanoseconds since 1970.
-    pub changed_ns: i64,
-}
-
-impl Identity {
-    /// Of what has none.
-    pub const NONE: Self = Self { inode: 0, changed_ns: 0 };
 }
 
 /// An entry that is in its place.
@@ -301,5 +287,5 @@ pub struct Placed {
     /// That of a file's bytes or of a link's target, by the transfer's proof; of a directory that of nothing.
     pub digest: Digest,
     /// None where it is not known what was placed, and of a directory: a file's bytes are read again before the transfer succeeds.
-    pub identity: Option<Identity>,
+    pub version: Option<Version>,
 }

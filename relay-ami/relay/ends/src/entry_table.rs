@@ -13,7 +13,7 @@ use std::os::unix::fs::FileExt as _;
 use std::sync::Mutex;
 
 use crate::defaults::ENTRY_TABLE_MEMORY;
-use crate::{Identity, Placed};
+use crate::{Placed, Version};
 use cpt_process::thread::lock;
 use cpt_wire::digest::Digest;
 
@@ -45,17 +45,15 @@ impl Record for Placed {
     const BYTES: usize = 48;
 
     fn encode(&self, to: &mut [u8]) {
-        // No file has the inode 0.
-        let Identity { inode, changed_ns } = self.identity.unwrap_or(Identity { inode: 0, changed_ns: 0 });
         to[..32].copy_from_slice(&self.digest);
-        to[32..40].copy_from_slice(&inode.to_le_bytes());
-        to[40..].copy_from_slice(&changed_ns.to_le_bytes());
+        to[32..].copy_from_slice(&self.version.unwrap_or(Version::NONE).bytes());
     }
 
     fn decode(from: &[u8]) -> Self {
-        let number = |at: usize| from[at..at + 8].iter().rev().fold(0, |sum: u64, byte| sum << 8 | u64::from(*byte));
-        let identity = Identity { inode: number(32), changed_ns: number(40).cast_signed() };
-        Self { digest: Digest::decode(&from[..32]), identity: (identity.inode != 0).then_some(identity) }
+        let mut version = [0; Version::BYTES];
+        version.copy_from_slice(&from[32..]);
+        let version = Some(Version::new(version)).filter(|version| *version != Version::NONE);
+        Self { digest: Digest::decode(&from[..32]), version }
     }
 }
 

@@ -70,8 +70,8 @@ fn what_the_file_loses_is_unknown_and_can_be_noted_again() {
 
 #[test]
 fn an_entry_in_its_place_is_known_with_and_without_its_identity() {
-    for identity in [None, Some(Identity { inode: 7, changed_ns: -5 }), Some(Identity { inode: u64::MAX, changed_ns: i64::MIN })] {
-        let placed = Placed { digest: digest(1), identity };
+    for version in [None, Some(Version::of_numbers((7, -5))), Some(Version::of_numbers((u64::MAX, i64::MIN)))] {
+        let placed = Placed { digest: digest(1), version };
         let table: EntryTable<Placed> = std::iter::once((3, placed)).collect();
         assert_eq!(table.get(3), Some(placed));
     }

@@ -14,10 +14,12 @@ pub mod problem;
 pub mod select;
 mod source;
 pub mod tempo;
+mod version;
 
 pub use destination::{
-    Basis, Capabilities, Destination, Heard, Hole, Identity, KEPT_MODE, LargeFile, Left, OWNERS_MODE, OpenDestination, Placed, Seen,
-    SmallFile, View, read, take_bytes, zeros,
+    Basis, Capabilities, Destination, Heard, Hole, KEPT_MODE, LargeFile, Left, OWNERS_MODE, OpenDestination, Placed, Seen, SmallFile, View,
+    read, take_bytes, zeros,
 };
 pub use mirrored::{FileId, Found, Removal, Remover, Stop, Tour};
 pub use source::{Each, Halted, Listed, Source, SourceFailure, SourceFile};
+pub use version::Version;

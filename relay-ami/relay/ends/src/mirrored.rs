@@ -8,7 +8,7 @@ use cpt_wire::documents::text::DirectoryId;
 
 /// A walk over all that is there, each directory before what it holds, names sorted by their bytes. Links are not followed.
 pub trait Tour {
-    /// Which directory it is.
+    /// Which directory it is, as this kind tells one from another.
     fn directory(&self) -> &DirectoryId;
     /// The next entry, whose path is `path` then; none after the last.
     fn step(&mut self) -> io::Result<Option<Stop>>;
@@ -25,12 +25,9 @@ pub trait Tour {
     fn may_be(&self, id: &FileId) -> bool;
 }
 
-/// Tells an entry of a destination from others, whatever its name is.
+/// Tells an entry of a destination from others, whatever its name is: its kind makes it. Of a POSIX tree: device and inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct FileId {
-    pub device: u64,
-    pub inode: u64,
-}
+pub struct FileId(pub [u64; 2]);
 
 /// What a walk comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::Range;
 
-use crate::Identity;
+use crate::Version;
 use cpt_wire::digest::Digest;
 use cpt_wire::documents::entry::{ListingEntry, Segment};
 use cpt_wire::documents::event::SkipReason;
@@ -50,12 +50,12 @@ pub trait SourceFile: Send {
         offset..u64::MAX
     }
 
-    /// The state of the file when it was opened. Another state has another identity; the same one may have, too.
-    fn state(&self) -> Identity;
+    /// The state of the file when it was opened. Another state has another version; the same one may have, too.
+    fn state(&self) -> Version;
 
     /// Returns the state that the file is in, which must still be what the listing says, and end where that says; asked after the last byte,
     /// as `open` asks before the first.
-    fn check(&self) -> Result<Identity, SourceFailure>;
+    fn check(&self) -> Result<Version, SourceFailure>;
 }
 
 /// Takes what is listed.

@@ -13,7 +13,7 @@ use crate::defaults::THREADS_AT_ONCE;
 use crate::digest::{ContentHasher, Digest, Proof};
 use crate::documents::text::{PlanId, TransferId};
 use crate::ends::problem::superseded;
-use crate::ends::{Destination as _, Heard, Identity, SmallFile};
+use crate::ends::{Destination as _, Heard, SmallFile, Version};
 use crate::wire::frame::SegmentHeader;
 use cpt_ends_posix::PosixDestination;
 
@@ -122,7 +122,7 @@ impl SmallFile for Slow {
         Ok(())
     }
 
-    fn place(self: Box<Self>, _path: &[u8]) -> io::Result<Option<Identity>> {
+    fn place(self: Box<Self>, _path: &[u8]) -> io::Result<Option<Version>> {
         self.together.wait();
         self.threads.lock().unwrap().insert(std::thread::current().id());
         if self.fails { Err(io::Error::other("no")) } else { Ok(None) }

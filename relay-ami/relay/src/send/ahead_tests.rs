@@ -4,7 +4,7 @@ use std::sync::Barrier;
 use super::*;
 use crate::digest::Digest;
 use crate::documents::event::SkipReason;
-use crate::ends::{Each, Halted, Identity};
+use crate::ends::{Each, Halted, Version};
 
 /// Each file's bytes are its name. The first ones are opened by so many threads at once, or not at all.
 struct Files {
@@ -20,12 +20,12 @@ impl SourceFile for One<'_> {
         Ok(buffer.len())
     }
 
-    fn state(&self) -> Identity {
-        Identity::NONE
+    fn state(&self) -> Version {
+        Version::NONE
     }
 
-    fn check(&self) -> Result<Identity, SourceFailure> {
-        Ok(Identity::NONE)
+    fn check(&self) -> Result<Version, SourceFailure> {
+        Ok(Version::NONE)
     }
 }
 

@@ -13,7 +13,7 @@ use cpt_relay::digest::{ContentHasher, Digest, Proof};
 use cpt_relay::documents::survey::Survey;
 use cpt_relay::documents::text::{DirectoryId, PlanId, TransferId};
 use cpt_relay::ends::{
-    Capabilities, Destination, Heard, Hole, Identity, LargeFile, Left, OpenDestination, Placed, Remover, SmallFile, Tour, View,
+    Capabilities, Destination, Heard, Hole, LargeFile, Left, OpenDestination, Placed, Remover, SmallFile, Tour, Version, View,
 };
 use cpt_relay::wire::frame::SegmentHeader;
 
@@ -155,7 +155,7 @@ impl SmallFile for Small {
         self.file.read_back(hasher, digest, heard)
     }
 
-    fn place(self: Box<Self>, path: &[u8]) -> io::Result<Option<Identity>> {
+    fn place(self: Box<Self>, path: &[u8]) -> io::Result<Option<Version>> {
         (self.before)(Step::Place);
         self.file.place(path)
     }
@@ -193,7 +193,7 @@ impl LargeFile for Large {
         self.file.keep(part, range, digest)
     }
 
-    fn place(&self) -> io::Result<Option<Identity>> {
+    fn place(&self) -> io::Result<Option<Version>> {
         self.file.place()
     }
 }

@@ -9,7 +9,7 @@ use cpt_ends_posix::PosixSource;
 use cpt_relay::digest::Digest;
 use cpt_relay::documents::entry::Segment;
 use cpt_relay::ends::Halted;
-use cpt_relay::ends::{Each, Identity, Listed, Source, SourceFailure, SourceFile};
+use cpt_relay::ends::{Each, Listed, Source, SourceFailure, SourceFile, Version};
 
 use crate::interfere::Op;
 
@@ -100,11 +100,11 @@ impl SourceFile for WatchedFile<'_> {
         self.file.data(offset)
     }
 
-    fn state(&self) -> Identity {
+    fn state(&self) -> Version {
         self.file.state()
     }
 
-    fn check(&self) -> Result<Identity, SourceFailure> {
+    fn check(&self) -> Result<Version, SourceFailure> {
         self.of.note(Of::Looked);
         self.file.check()
     }

@@ -86,7 +86,7 @@ impl Tour for FoldingTour<'_> {
         let (directory, name) = (self.of.of.path().join(path.parent().unwrap()), path.file_name().unwrap().to_str().unwrap());
         let Ok(entries) = fs::read_dir(directory) else { return Ok(None) };
         let found = entries.map(Result::unwrap).find(|entry| folded(entry.file_name().to_str().unwrap()) == folded(name));
-        Ok(found.map(|entry| entry.metadata().unwrap()).map(|found| FileId { device: found.dev(), inode: found.ino() }))
+        Ok(found.map(|entry| entry.metadata().unwrap()).map(|found| FileId([found.dev(), found.ino()])))
     }
 
     fn may_be(&self, id: &FileId) -> bool {

@@ -12,7 +12,7 @@ use cpt_relay::documents::entry::Kind;
 use cpt_relay::documents::survey::{Problem, Survey};
 use cpt_relay::documents::text::{DirectoryId, PlanId, SchemaVersion1, TransferId};
 use cpt_relay::ends::{
-    Capabilities, Destination, Heard, Hole, Identity, LargeFile, Left, OpenDestination, Placed, Remover, Seen, SmallFile, Tour, View,
+    Capabilities, Destination, Heard, Hole, LargeFile, Left, OpenDestination, Placed, Remover, Seen, SmallFile, Tour, Version, View,
 };
 use cpt_relay::wire::frame::SegmentHeader;
 use rustix::io::Errno;
@@ -230,7 +230,7 @@ impl SmallFile for Small {
         same(&hasher.update(&self.node.bytes).digest(), digest)
     }
 
-    fn place(self: Box<Self>, path: &[u8]) -> io::Result<Option<Identity>> {
+    fn place(self: Box<Self>, path: &[u8]) -> io::Result<Option<Version>> {
         if self.node.kind == Kind::Hardlink {
             let Self { to, node } = *self;
             let can = to.capabilities;
@@ -287,14 +287,14 @@ impl LargeFile for Large {
         Ok(())
     }
 
-    fn place(&self) -> io::Result<Option<Identity>> {
+    fn place(&self) -> io::Result<Option<Version>> {
         let bytes = self.bytes(|bytes| bytes.clone())?;
         let node = self.to.node(&self.header, bytes)?;
         let mut state = self.to.state();
-        let identity = state.put(&self.header.path, node)?;
+        let version = state.put(&self.header.path, node)?;
         state.partial.remove(&self.header.entry);
         state.notes.parts.remove(&self.header.entry);
-        Ok(Some(identity))
+        Ok(Some(version))
     }
 }
 
@@ -304,9 +304,9 @@ impl View for Sight<'_> {
     fn see(&mut self, path: &[u8]) -> io::Result<Seen> {
         check(path)?;
         let state = self.0.state();
-        let Node { kind, bytes, mode, mtime_ns, identity, .. } = state.nodes.get(path).ok_or(io::ErrorKind::NotFound)?;
+        let Node { kind, bytes, mode, mtime_ns, version, .. } = state.nodes.get(path).ok_or(io::ErrorKind::NotFound)?;
         let target = (*kind == Kind::Symlink).then(|| bytes.clone());
-        Ok(Seen { kind: Some(*kind), size: bytes.len() as u64, mode: *mode, mtime_ns: Some(*mtime_ns), identity: *identity, target })
+        Ok(Seen { kind: Some(*kind), size: bytes.len() as u64, mode: *mode, mtime_ns: Some(*mtime_ns), version: *version, target })
     }
 
     fn attributes(&mut self, path: &[u8], listed: &Attributes) -> io::Result<Attributes> {
@@ -326,9 +326,9 @@ impl View for Sight<'_> {
         })
     }
 
-    fn digest(&mut self, path: &[u8], of: &Identity, heard: Heard<'_>) -> io::Result<Digest> {
+    fn digest(&mut self, path: &[u8], of: &Version, heard: Heard<'_>) -> io::Result<Digest> {
         let state = self.0.state();
-        let node = state.nodes.get(path).filter(|node| node.identity == *of).ok_or(io::ErrorKind::NotFound)?;
+        let node = state.nodes.get(path).filter(|node| node.version == *of).ok_or(io::ErrorKind::NotFound)?;
         heard(node.bytes.len() as u64);
         Ok(*blake3::hash(&node.bytes).as_bytes())
     }

@@ -8,7 +8,7 @@ use cpt_relay::digest::Digest;
 use cpt_relay::documents::entry::{Kind, ListingEntry, Segment};
 use cpt_relay::documents::event::SkipReason;
 use cpt_relay::ends::Halted;
-use cpt_relay::ends::{Each, Identity, Listed, Source, SourceFailure, SourceFile};
+use cpt_relay::ends::{Each, Listed, Source, SourceFailure, SourceFile, Version};
 
 /// Above all of its paths.
 const ROOT: &str = "/memory/";
@@ -25,8 +25,8 @@ pub struct Item {
 }
 
 impl Item {
-    const fn state(&self) -> Identity {
-        Identity { inode: self.inode, changed_ns: self.version }
+    const fn state(&self) -> Version {
+        Version::of_numbers((self.inode, self.version))
     }
 }
 
@@ -127,7 +127,7 @@ impl Source for MemorySource {
 struct Opened<'a> {
     source: &'a MemorySource,
     segment: &'a Segment,
-    state: Identity,
+    state: Version,
 }
 
 impl SourceFile for Opened<'_> {
@@ -142,11 +142,11 @@ impl SourceFile for Opened<'_> {
         Ok(count)
     }
 
-    fn state(&self) -> Identity {
+    fn state(&self) -> Version {
         self.state
     }
 
-    fn check(&self) -> Result<Identity, SourceFailure> {
+    fn check(&self) -> Result<Version, SourceFailure> {
         let now = self.source.named(&self.segment.source)?;
         let Segment { kind, size, mtime_ns, .. } = *self.segment;
         if (now.kind, now.bytes.len() as u64, now.mtime_ns) == (kind, size, mtime_ns) {
