@@ -59,7 +59,8 @@ impl Listing<'_> {
             let mut lines = Vec::new();
             self.part(part, |entry, _| {
                 if entry.kind == Kind::File
-                    && let Ok(digest) = source.digest(&entry.source)
+                    && let Ok(key) = percent::decode(&entry.source)
+                    && let Ok(digest) = source.digest(&key)
                     && is_one_with_its_names(source, number, entry)
                 {
                     files += 1;

@@ -90,7 +90,7 @@ pub fn source(source: &dyn Source, control: &dyn Control, prefix: &str, options:
         stored_bytes: so_far.stored_bytes,
         further_names: so_far.further_names,
         largest_file_bytes: so_far.largest_file_bytes,
-        read_mb_s: source.read_rate(&largest, so_far.largest_file_bytes),
+        read_mb_s: percent::decode(&largest).ok().and_then(|key| source.read_rate(&key, so_far.largest_file_bytes)),
         packed_share: sample.and_then(|sample| sample.packed_share(source)),
         parts: so_far.parts,
         listing_digest: digest.finalize().to_hex().to_string(),

@@ -135,7 +135,7 @@ pub(super) fn by_command(options: &Options) -> Result<ExitCode, CliError> {
     if let Err(why) = posix::check_kernel().and_then(|()| begin(&command)) {
         return match command {
             Command::ScanSource(scan) => print_json(&scan::refused_source(scan.paths[0].path().as_str().as_ref(), why)),
-            Command::ScanDestination(scan) => print_json(&posix::refused(scan.path.as_str().as_ref(), why)),
+            Command::ScanDestination(scan) => print_json(&posix::refused(scan.path.as_str().as_ref(), why).survey()),
             _ => Err(CliError::failed(Failure::RunAs, why)),
         };
     }
@@ -175,8 +175,8 @@ fn obey(
             print_json(&scan::source(&source, &control, &scan.control.prefix, options).map_err(control_error)?)
         }
         Command::ScanDestination(scan) => match posix::cannot_keep(scan.path.as_str().as_ref(), &scan.preserve) {
-            Some(why) => print_json(&posix::refused(scan.path.as_str().as_ref(), why)),
-            None => print_json(&keeping(&scan.path, scan.keep_replaced.as_ref(), &scan.transfer_id).survey()),
+            Some(why) => print_json(&posix::refused(scan.path.as_str().as_ref(), why).survey()),
+            None => print_json(&keeping(&scan.path, scan.keep_replaced.as_ref(), &scan.transfer_id).room().survey()),
         },
         Command::ScanDigests(scan) => {
             let control = alone(&scan.control)?;

@@ -70,10 +70,9 @@ use tree::Tree;
 use view::Sight;
 
 use cpt_ends::above::leading;
-use cpt_ends::{Basis, Capabilities, Destination, LargeFile, Left, OpenDestination, Placed, Remover, SmallFile, Tour, View};
+use cpt_ends::{Basis, Capabilities, Destination, LargeFile, Left, OpenDestination, Placed, Remover, Room, SmallFile, Tour, View};
 use cpt_process::thread::lock;
 use cpt_wire::digest::{Digest, Proof};
-use cpt_wire::documents::survey::Survey;
 use cpt_wire::documents::text::{DirectoryId, KeepName, LandingPath, PlanId, TransferId};
 use cpt_wire::frame::SegmentHeader;
 
@@ -124,8 +123,8 @@ impl Destination for PosixDestination {
         found.map_or(Measured::ALL, |found| measured::unseen(&found.directory)).capabilities()
     }
 
-    fn survey(&self) -> Survey {
-        room::survey(&self.path, self.kept.as_ref().map(|kept| &kept.name))
+    fn room(&self) -> Room {
+        room::room(&self.path, self.kept.as_ref().map(|kept| &kept.name))
     }
 
     fn view(&self) -> io::Result<Box<dyn View + '_>> {

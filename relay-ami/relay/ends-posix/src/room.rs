@@ -14,25 +14,28 @@ use super::mounts::kernel;
 use super::roots::{Reached, reach};
 use super::tree::PARTIAL;
 use super::whereabouts::ways;
-use cpt_wire::VERSION;
-use cpt_wire::documents::survey::{Problem, Survey};
-use cpt_wire::documents::text::{KeepName, SchemaVersion1};
+use cpt_ends::Room;
+use cpt_wire::documents::survey::Problem;
+use cpt_wire::documents::text::KeepName;
 
-/// Bytes and inodes.
-type Free = (u64, u64);
 /// Whether anything but partial files is there, and the speed of the disk; or why this user cannot write.
 type Looked = Result<(bool, Option<f64>), String>;
 
 /// Looks at the directory, or at the nearest one above it that exists.
-pub fn survey(path: &Path, kept: Option<&KeepName>) -> Survey {
+pub fn room(path: &Path, kept: Option<&KeepName>) -> Room {
     match reach(path.as_os_str().as_bytes()) {
         Ok(found) => {
-            let (free, looked) = space(&found);
+            let (bytes, entries, looked) = space(&found);
             let wrong = kept.filter(|_| found.missing.is_empty()).and_then(|kept| keep::check(&found.directory, kept).err());
-            if let (true, Some(wrong)) = (looked.is_ok(), wrong) {
-                return survey_of(path, free, Err(wrong.to_string()));
+            let (path, looked) = match (looked, wrong) {
+                (Ok(_), Some(wrong)) => (path, Err(wrong.to_string())),
+                (Ok(looked), None) => (path, Ok(looked)),
+                (Err(why), _) => (&*found.path, Err(why)),
+            };
+            match looked {
+                Ok((occupied, write_mb_s)) => Room { bytes, entries, occupied, write_mb_s, ..at(path) },
+                Err(why) => Room { bytes, entries, ..refused(path, why) },
             }
-            survey_of(if looked.is_ok() { path } else { &found.path }, free, looked)
         }
         Err(error) => refused(path, no_way(&error)),
     }
@@ -40,44 +43,32 @@ pub fn survey(path: &Path, kept: Option<&KeepName>) -> Survey {
 
 /// A destination that cannot be looked at.
 #[must_use]
-pub fn refused(path: &Path, reason: String) -> Survey {
-    survey_of(path, (0, 0), Err(reason))
+pub fn refused(path: &Path, why: String) -> Room {
+    let problem = Some(Problem::of(path.as_os_str().as_bytes(), why));
+    Room { bytes: Some(0), entries: Some(0), problem, ..at(path) }
 }
 
-fn survey_of(path: &Path, (free_bytes, free_inodes): Free, looked: Looked) -> Survey {
-    let ((occupied, write_mb_s), problems) = match looked {
-        Ok(found) => (found, Vec::new()),
-        Err(reason) => ((false, None), vec![Problem::of(path.as_os_str().as_bytes(), reason)]),
-    };
-    let problem_count = problems.len() as u64;
-    Survey::Destination {
-        schema_version: SchemaVersion1,
-        daemon_version: VERSION,
-        free_bytes,
-        free_inodes,
-        occupied,
-        ways: ways(path),
-        kernel: kernel(),
-        write_mb_s,
-        problems,
-        problem_count,
-    }
+fn at(path: &Path) -> Room {
+    Room { ways: ways(path), kernel: kernel(), ..Room::default() }
 }
 
-fn space(found: &Reached) -> (Free, Looked) {
+fn space(found: &Reached) -> (Option<u64>, Option<u64>, Looked) {
     let access = accessat(&found.directory, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::empty());
     let space = match fstatvfs(&found.directory) {
         Ok(space) => space,
-        Err(error) => return ((0, 0), Err(io::Error::from(error).to_string())),
+        Err(error) => return (Some(0), Some(0), Err(io::Error::from(error).to_string())),
     };
     // A file system without a limit says 0 of 0.
-    let free_bytes = if space.f_blocks == 0 { i64::MAX as u64 } else { space.f_bavail.saturating_mul(space.f_frsize) };
-    let free_inodes = if space.f_files == 0 { i64::MAX as u64 } else { space.f_favail };
+    let bytes = (space.f_blocks != 0).then(|| space.f_bavail.saturating_mul(space.f_frsize));
+    let entries = (space.f_files != 0).then_some(space.f_favail);
     let looked = match access {
-        Ok(()) => Ok((found.missing.is_empty() && is_occupied(&found.directory), disk::write_rate(&found.directory, free_bytes))),
+        Ok(()) => {
+            let rate = disk::write_rate(&found.directory, bytes.unwrap_or(u64::MAX));
+            Ok((found.missing.is_empty() && is_occupied(&found.directory), rate))
+        }
         Err(error) => Err(not_writable(&error.into())),
     };
-    ((free_bytes, free_inodes), looked)
+    (bytes, entries, looked)
 }
 
 /// Why a directory cannot be gone to; only the kernel's own refusal lacks for whom.

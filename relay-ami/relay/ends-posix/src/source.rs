@@ -213,21 +213,18 @@ impl Source for PosixSource {
         Ok(Some(Box::new(opened?)))
     }
 
-    fn digest(&self, source: &str) -> io::Result<Digest> {
-        let path = percent::decode(source).map_err(io::Error::other)?;
-        let file = File::from(self.roots.open(&path, OFlags::RDONLY | OFlags::NONBLOCK)?);
+    fn digest(&self, path: &[u8]) -> io::Result<Digest> {
+        let file = File::from(self.roots.open(path, OFlags::RDONLY | OFlags::NONBLOCK)?);
         Ok(*blake3::Hasher::new().update_reader(file)?.finalize().as_bytes())
     }
 
-    fn sample(&self, source: &str, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let path = percent::decode(source).map_err(io::Error::other)?;
-        let file = File::from(self.roots.open(&path, OFlags::RDONLY | OFlags::NONBLOCK)?);
+    fn sample(&self, path: &[u8], offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let file = File::from(self.roots.open(path, OFlags::RDONLY | OFlags::NONBLOCK)?);
         file.read_at(buffer, offset)
     }
 
-    fn read_rate(&self, source: &str, size: u64) -> Option<f64> {
-        let path = percent::decode(source).ok()?;
-        disk::read_rate(|flags| self.roots.open(&path, flags), size)
+    fn read_rate(&self, path: &[u8], size: u64) -> Option<f64> {
+        disk::read_rate(|flags| self.roots.open(path, flags), size)
     }
 }
 

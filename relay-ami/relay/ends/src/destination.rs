@@ -9,11 +9,10 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 
 use crate::entry_table::EntryTable;
-use crate::{Remover, Tour, Version};
+use crate::{Remover, Room, Tour, Version};
 use cpt_wire::digest::{ContentHasher, Digest, Proof};
 use cpt_wire::documents::attributes::Attributes;
 use cpt_wire::documents::entry::Kind;
-use cpt_wire::documents::survey::Survey;
 use cpt_wire::documents::text::{DirectoryId, PlanId, TransferId};
 use cpt_wire::frame::SegmentHeader;
 
@@ -67,7 +66,7 @@ pub trait Destination: Display + Send + Sync {
     /// What it can do, as far as that is found out without changing anything there.
     fn capabilities(&self) -> Capabilities;
     /// Returns what it can take, and what keeps it from taking anything.
-    fn survey(&self) -> Survey;
+    fn room(&self) -> Room;
     /// Looks at what is there; an error where it is not there.
     fn view(&self) -> io::Result<Box<dyn View + '_>>;
     /// Opens it for one receiver at a time, and makes it where it is absent. Files that are cut are in parts of

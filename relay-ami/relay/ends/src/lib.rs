@@ -11,6 +11,7 @@ mod destination;
 pub mod entry_table;
 mod mirrored;
 pub mod problem;
+mod room;
 pub mod select;
 mod source;
 pub mod tempo;
@@ -21,5 +22,6 @@ pub use destination::{
     read, take_bytes, zeros,
 };
 pub use mirrored::{FileId, Found, Removal, Remover, Stop, Tour};
+pub use room::Room;
 pub use source::{Each, Halted, Listed, Source, SourceFailure, SourceFile};
 pub use version::Version;

@@ -30,14 +30,15 @@ pub trait Source: Send + Sync {
     /// where a segment has no bytes to be read.
     fn open<'a>(&'a self, segment: &'a Segment) -> Result<Option<Box<dyn SourceFile + 'a>>, SourceFailure>;
 
-    /// The digest of a file as it is now; `source` is its path as the listing has it.
-    fn digest(&self, source: &str) -> io::Result<Digest>;
+    /// The digest of a file as it is now. What the listing calls its `source` is, decoded, the key by which this kind finds it: of a tree
+    /// its path.
+    fn digest(&self, key: &[u8]) -> io::Result<Digest>;
 
     /// Reads a piece of a file as it is now; returns how many bytes there are.
-    fn sample(&self, source: &str, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
+    fn sample(&self, key: &[u8], offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
 
     /// MB/s at which a file of `size` bytes can be read, by a short trial; none where that cannot tell.
-    fn read_rate(&self, source: &str, size: u64) -> Option<f64>;
+    fn read_rate(&self, key: &[u8], size: u64) -> Option<f64>;
 }
 
 /// A file that is still the one of the listing.

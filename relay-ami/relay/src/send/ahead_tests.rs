@@ -45,15 +45,15 @@ impl Source for Files {
         Ok(Some(Box::new(One(segment))))
     }
 
-    fn digest(&self, _source: &str) -> io::Result<Digest> {
+    fn digest(&self, _key: &[u8]) -> io::Result<Digest> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    fn sample(&self, _source: &str, _offset: u64, _buffer: &mut [u8]) -> io::Result<usize> {
+    fn sample(&self, _key: &[u8], _offset: u64, _buffer: &mut [u8]) -> io::Result<usize> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    fn read_rate(&self, _source: &str, _size: u64) -> Option<f64> {
+    fn read_rate(&self, _key: &[u8], _size: u64) -> Option<f64> {
         None
     }
 }

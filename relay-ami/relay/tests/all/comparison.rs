@@ -128,7 +128,7 @@ fn a_link_elsewhere_and_a_path_through_a_link_are_no_copies() {
 #[test]
 fn partial_files_do_not_make_a_destination_occupied() {
     let folder = tempfile::tempdir().unwrap();
-    let occupied = || serde_json::to_value(PosixDestination::new(folder.path().to_owned()).survey()).unwrap()["occupied"].clone();
+    let occupied = || serde_json::to_value(PosixDestination::new(folder.path().to_owned()).room().survey()).unwrap()["occupied"].clone();
     fs::create_dir(folder.path().join(".cpt-partial-t-1")).unwrap();
     assert_eq!(occupied(), false);
     fs::write(folder.path().join("file"), "").unwrap();

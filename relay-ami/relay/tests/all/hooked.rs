@@ -10,10 +10,9 @@ use std::sync::Arc;
 
 use cpt_ends_posix::PosixDestination;
 use cpt_relay::digest::{ContentHasher, Digest, Proof};
-use cpt_relay::documents::survey::Survey;
 use cpt_relay::documents::text::{DirectoryId, PlanId, TransferId};
 use cpt_relay::ends::{
-    Capabilities, Destination, Heard, Hole, LargeFile, Left, OpenDestination, Placed, Remover, SmallFile, Tour, Version, View,
+    Capabilities, Destination, Heard, Hole, LargeFile, Left, OpenDestination, Placed, Remover, Room, SmallFile, Tour, Version, View,
 };
 use cpt_relay::wire::frame::SegmentHeader;
 
@@ -51,8 +50,8 @@ impl Destination for Hooked {
         self.to.capabilities()
     }
 
-    fn survey(&self) -> Survey {
-        self.to.survey()
+    fn room(&self) -> Room {
+        self.to.room()
     }
 
     fn view(&self) -> io::Result<Box<dyn View + '_>> {

@@ -285,7 +285,7 @@ fn what_would_land_where_things_are_kept_is_a_problem_of_the_listing_unless_it_i
 fn a_survey_refuses_a_directory_in_which_nothing_can_be_kept() {
     let survey = |root: &Path| {
         let destination = PosixDestination::new(root.to_owned()).keeping(keep().as_ref(), &TransferId::new("t").unwrap());
-        serde_json::to_value(destination.survey()).unwrap()
+        serde_json::to_value(destination.room().survey()).unwrap()
     };
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(survey(folder.path())["problemCount"], 0);

@@ -72,16 +72,16 @@ impl Source for Watched {
         Ok(file.map(|file| Box::new(WatchedFile { of: self, file }) as Box<dyn SourceFile>))
     }
 
-    fn digest(&self, source: &str) -> io::Result<Digest> {
-        self.inner.digest(source)
+    fn digest(&self, key: &[u8]) -> io::Result<Digest> {
+        self.inner.digest(key)
     }
 
-    fn sample(&self, source: &str, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        self.inner.sample(source, offset, buffer)
+    fn sample(&self, key: &[u8], offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.inner.sample(key, offset, buffer)
     }
 
-    fn read_rate(&self, source: &str, size: u64) -> Option<f64> {
-        self.inner.read_rate(source, size)
+    fn read_rate(&self, key: &[u8], size: u64) -> Option<f64> {
+        self.inner.read_rate(key, size)
     }
 }
 

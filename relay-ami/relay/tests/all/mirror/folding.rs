@@ -9,9 +9,8 @@ use std::path::Path;
 use cpt_ends_posix::PosixDestination;
 use cpt_relay::digest::Proof;
 use cpt_relay::documents::extras::{Extra, Spared};
-use cpt_relay::documents::survey::Survey;
 use cpt_relay::documents::text::{DirectoryId, PlanId, TransferId};
-use cpt_relay::ends::{Capabilities, Destination, FileId, Left, OpenDestination, Remover, Stop, Tour, View};
+use cpt_relay::ends::{Capabilities, Destination, FileId, Left, OpenDestination, Remover, Room, Stop, Tour, View};
 use serde_json::{Value, json};
 
 use super::{FOLDER, World};
@@ -34,8 +33,8 @@ impl Destination for Folding {
         self.of.capabilities()
     }
 
-    fn survey(&self) -> Survey {
-        self.of.survey()
+    fn room(&self) -> Room {
+        self.of.room()
     }
 
     fn view(&self) -> io::Result<Box<dyn View + '_>> {

@@ -9,10 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use cpt_relay::digest::{ContentHasher, Digest, Proof};
 use cpt_relay::documents::attributes::Attributes;
 use cpt_relay::documents::entry::Kind;
-use cpt_relay::documents::survey::{Problem, Survey};
-use cpt_relay::documents::text::{DirectoryId, PlanId, SchemaVersion1, TransferId};
+use cpt_relay::documents::text::{DirectoryId, PlanId, TransferId};
 use cpt_relay::ends::{
-    Capabilities, Destination, Heard, Hole, LargeFile, Left, OpenDestination, Placed, Remover, Seen, SmallFile, Tour, Version, View,
+    Capabilities, Destination, Heard, Hole, LargeFile, Left, OpenDestination, Placed, Remover, Room, Seen, SmallFile, Tour, Version, View,
 };
 use cpt_relay::wire::frame::SegmentHeader;
 use rustix::io::Errno;
@@ -80,20 +79,9 @@ impl Destination for MemoryDestination {
         self.capabilities
     }
 
-    fn survey(&self) -> Survey {
+    fn room(&self) -> Room {
         let state = self.state();
-        Survey::Destination {
-            schema_version: SchemaVersion1,
-            daemon_version: "memory",
-            free_bytes: state.free,
-            free_inodes: u64::MAX,
-            occupied: !state.nodes.is_empty(),
-            ways: Vec::new(),
-            kernel: None,
-            write_mb_s: None,
-            problems: Vec::<Problem>::new(),
-            problem_count: 0,
-        }
+        Room { bytes: Some(state.free), occupied: !state.nodes.is_empty(), ..Room::default() }
     }
 
     fn view(&self) -> io::Result<Box<dyn View + '_>> {

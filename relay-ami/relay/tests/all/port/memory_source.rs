@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use cpt_relay::digest::Digest;
 use cpt_relay::documents::entry::{Kind, ListingEntry, Segment};
 use cpt_relay::documents::event::SkipReason;
+use cpt_relay::documents::percent;
 use cpt_relay::ends::Halted;
 use cpt_relay::ends::{Each, Listed, Source, SourceFailure, SourceFile, Version};
 
@@ -106,20 +107,20 @@ impl Source for MemorySource {
         Ok(Some(Box::new(opened)))
     }
 
-    fn digest(&self, source: &str) -> io::Result<Digest> {
-        let item = self.named(source).map_err(|failure| io::Error::other(failure.message))?;
+    fn digest(&self, key: &[u8]) -> io::Result<Digest> {
+        let item = self.named(&percent::encode(key)).map_err(|failure| io::Error::other(failure.message))?;
         Ok(*blake3::hash(&item.bytes).as_bytes())
     }
 
-    fn sample(&self, source: &str, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let item = self.named(source).map_err(|failure| io::Error::other(failure.message))?;
+    fn sample(&self, key: &[u8], offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let item = self.named(&percent::encode(key)).map_err(|failure| io::Error::other(failure.message))?;
         let rest = item.bytes.get(usize::try_from(offset).unwrap()..).unwrap_or_default();
         let count = rest.len().min(buffer.len());
         buffer[..count].copy_from_slice(&rest[..count]);
         Ok(count)
     }
 
-    fn read_rate(&self, _: &str, _: u64) -> Option<f64> {
+    fn read_rate(&self, _: &[u8], _: u64) -> Option<f64> {
         None
     }
 }
