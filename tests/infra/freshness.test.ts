@@ -95,7 +95,7 @@ it('the Makefile has recorded every source of this checkout’s daemon and packa
   const [, members = ''] = /^members = \[(.*)\]$/m.exec(readFileSync(path.join(relay, 'Cargo.toml'), 'utf8')) ?? [];
   const crates = [...members.matchAll(/"([a-z-]+)"/g)].flatMap(([, member]) => (member === undefined || member === 'fuzz' ? [] : [member]));
   expect(crates).toContain('ends');
-  for (const file of ['src/lib.rs', 'src/main.rs', 'Cargo.lock', '.cargo/config.toml', 'rustc-static'].concat(
+  for (const file of ['src/lib.rs', 'command-line/src/main.rs', 'Cargo.lock', '.cargo/config.toml', 'rustc-static'].concat(
     crates.flatMap((crate) => [`${crate}/Cargo.toml`, `${crate}/src/lib.rs`]),
   ))
     expect(named(DAEMON)).toContain(`  relay-ami/relay/${file}\n`);
