@@ -10,7 +10,7 @@ CRATE := relay-ami/relay
 DAEMON := relay-ami/dist/x86_64/cpt-relay
 DAEMON_ARM64 := relay-ami/dist/arm64/cpt-relay
 LABORATORY := $(CRATE)/target/release/cpt-laboratory
-DAEMON_SOURCES := $(shell find $(CRATE)/src $(CRATE)/wire $(CRATE)/record $(CRATE)/.cargo $(CRATE)/Cargo.toml $(CRATE)/Cargo.lock -type f 2>/dev/null)
+DAEMON_SOURCES := $(shell find $(CRATE) \( -name target -o -name tests -o -name fuzz \) -prune -o -type f -print 2>/dev/null)
 SYNTH_SOURCES := $(shell find infra statemachine lambdas contracts -type f -not -name "*.pyc" 2>/dev/null) cdk.json package-lock.json
 ARGS ?=
 # Most tests wait for a local cloud rather than compute; each worker has clouds of its own.

@@ -100,7 +100,7 @@ def test_change_touches_as_many_files_as_its_row_names_and_those_exist(kind: str
 
 def existing(name: str) -> Iterator[Path]:
     """Files that the row may mean: contracts by their name, the core's and the daemon's by their path."""
-    pattern = name.replace("KIND.py", "*.py").replace("ends/KIND/", "ends/posix").replace("NAME.py", "*.py")
+    pattern = name.replace("KIND.py", "*.py").replace("ends-KIND/", "ends-posix").replace("NAME.py", "*.py")
     for area in ("contracts", ".", "lambdas", "relay-ami/relay/src", "relay-ami/relay"):
         yield from (ROOT / area).glob(f"{pattern}.schema.json" if area == "contracts" else pattern)
 

@@ -91,7 +91,13 @@ describe('what is older than its sources is not deployed', () => {
 
 it('the Makefile has recorded every source of this checkout’s daemon and packages', () => {
   const named = (part: string): string => readFileSync(path.join(ROOT, `${part}.sources`), 'utf8');
-  for (const file of ['src/main.rs', 'src/cli/roles.rs', 'wire/Cargo.toml', 'record/Cargo.toml', 'Cargo.lock', '.cargo/config.toml'])
+  const relay = path.join(ROOT, 'relay-ami', 'relay');
+  const [, members = ''] = /^members = \[(.*)\]$/m.exec(readFileSync(path.join(relay, 'Cargo.toml'), 'utf8')) ?? [];
+  const crates = [...members.matchAll(/"([a-z-]+)"/g)].flatMap(([, member]) => (member === undefined || member === 'fuzz' ? [] : [member]));
+  expect(crates).toContain('ends');
+  for (const file of ['src/lib.rs', 'command-line/src/main.rs', 'Cargo.lock', '.cargo/config.toml', 'rustc-static'].concat(
+    crates.flatMap((crate) => [`${crate}/Cargo.toml`, `${crate}/src/lib.rs`]),
+  ))
     expect(named(DAEMON)).toContain(`  relay-ami/relay/${file}\n`);
   expect(named('lambdas/requirements.txt')).toMatch(/ {2}uv\.lock\n.* {2}pyproject\.toml\n/);
   expect(() => {

@@ -59,7 +59,7 @@ class Part:
 
 PARTS = {
     "core": Part(["lambdas/core"], ".py", 0.6),
-    "daemon": Part(["relay-ami/relay/src", "relay-ami/relay/wire/src", "relay-ami/relay/record/src"], ".rs", 0.2),
+    "daemon": Part(["relay-ami/relay", ":!relay-ami/relay/tests", ":!relay-ami/relay/fuzz"], ".rs", 0.2),
     "templates": Part(["infra/lib"], ".ts", 0.12),
     "workflow": Part(["statemachine"], ".asl.json", 0.08),
 }

@@ -13,7 +13,7 @@ use crate::documents::entry::{Kind, ListingEntry, Segment, with_basis, with_same
 use crate::documents::percent;
 use crate::documents::survey::{Survey, compare_key, listing_key, part_key};
 use crate::documents::text::{HexDigest, SchemaVersion1};
-use crate::ends::{Capabilities, Destination, Identity, Source, View};
+use crate::ends::{Capabilities, Destination, Source, Version, View};
 use crate::line_objects::LineObjects;
 use crate::receive::look::EqualEntry;
 use crate::receive::same::{has_attributes, has_owner, is_linked};
@@ -59,7 +59,8 @@ impl Listing<'_> {
             let mut lines = Vec::new();
             self.part(part, |entry, _| {
                 if entry.kind == Kind::File
-                    && let Ok(digest) = source.digest(&entry.source)
+                    && let Ok(key) = percent::decode(&entry.source)
+                    && let Ok(digest) = source.digest(&key)
                     && is_one_with_its_names(source, number, entry)
                 {
                     files += 1;
@@ -103,9 +104,9 @@ impl Listing<'_> {
                 let content = contents.as_ref().map(|contents| contents.get(&number).map(String::as_str));
                 let mut there = view.as_mut().map_or(There::Absent, |view| look(&mut **view, capabilities, entry, content));
                 if matches!(there, There::SameContent | There::Earlier | There::Other)
-                    && let Some(identity) = view.as_mut().and_then(|view| left_alone(&mut **view, capabilities, entry, overwrite))
+                    && let Some(version) = view.as_mut().and_then(|view| left_alone(&mut **view, capabilities, entry, overwrite))
                 {
-                    there = There::LeftAlone(identity);
+                    there = There::LeftAlone(version);
                 }
                 if resend_all && !matches!(there, There::Absent) {
                     there = There::Other;
@@ -123,14 +124,12 @@ impl Listing<'_> {
                 number += 1;
                 found.count(entry, &there);
                 match there {
-                    There::Same(Identity { inode, changed_ns }) if entry.kind != Kind::Directory => {
+                    There::Same(version) if entry.kind != Kind::Directory => {
                         let digest = content.flatten().filter(|_| entry.kind == Kind::File).map(HexDigest::new).transpose();
                         let digest = digest.map_err(|why| malformed("digests", why))?;
-                        write(&mut kept, &EqualEntry { entry: number - 1, inode, changed_ns, digest, left_alone: false })
+                        write(&mut kept, &EqualEntry::new(number - 1, version, digest, false))
                     }
-                    There::LeftAlone(Identity { inode, changed_ns }) => {
-                        write(&mut kept, &EqualEntry { entry: number - 1, inode, changed_ns, digest: None, left_alone: true })
-                    }
+                    There::LeftAlone(version) => write(&mut kept, &EqualEntry::new(number - 1, version, None, true)),
                     There::Earlier => changed.add_line(&with_basis(line)),
                     There::SameContent => changed.add_line(&with_same(line)),
                     _ => changed.add_line(line),
@@ -243,14 +242,14 @@ impl Found {
 
 /// What the destination has in the place of an entry.
 enum There {
-    Same(Identity),
+    Same(Version),
     /// A file of the same content, with another mode, owner or other attributes, or with further names and another time.
     SameContent,
     /// A file that may be an earlier version of this one.
     Earlier,
     Other,
     /// Something else than the source has, which is not to be replaced.
-    LeftAlone(Identity),
+    LeftAlone(Version),
     Absent,
 }
 
@@ -270,7 +269,7 @@ fn look(view: &mut dyn View, capabilities: Capabilities, entry: &ListingEntry, c
 
 /// Returns what is in the place of an entry, if that is not to be replaced. Directories are not replaced by any rule, and
 /// what cannot be looked at cannot be told.
-fn left_alone(view: &mut dyn View, capabilities: Capabilities, entry: &ListingEntry, overwrite: Overwrite) -> Option<Identity> {
+fn left_alone(view: &mut dyn View, capabilities: Capabilities, entry: &ListingEntry, overwrite: Overwrite) -> Option<Version> {
     if overwrite == Overwrite::Always || entry.kind == Kind::Directory {
         return None;
     }
@@ -284,7 +283,7 @@ fn left_alone(view: &mut dyn View, capabilities: Capabilities, entry: &ListingEn
             entry.kind == Kind::File && seen.kind == Some(Kind::File) && capabilities.time_step_ns.is_some() && is_as_new
         }
     };
-    is_left_alone.then_some(seen.identity)
+    is_left_alone.then_some(seen.version)
 }
 
 fn is_file(view: &mut dyn View, entry: &ListingEntry) -> bool {
@@ -301,7 +300,7 @@ fn same(view: &mut dyn View, capabilities: Capabilities, entry: &ListingEntry, c
     let attributes = entry.attributes.as_deref();
     let same_mode = capabilities.same_mode(seen.mode, entry.mode, has_owner(attributes));
     // As it was before it was read: what changes it meanwhile shows in the look at the end.
-    let there = There::Same(seen.identity);
+    let there = There::Same(seen.version);
     if entry.kind == Kind::Hardlink {
         return Ok(if is_linked(view, &seen, entry.target.as_deref()) { there } else { There::Other });
     }
@@ -317,7 +316,7 @@ fn same(view: &mut dyn View, capabilities: Capabilities, entry: &ListingEntry, c
             let same_content = seen.size == entry.size
                 && match content {
                     None => same_time,
-                    Some(content) => content == Some(&*to_hex(&view.digest(&path, &seen.identity, &|_| ())?)),
+                    Some(content) => content == Some(&*to_hex(&view.digest(&path, &seen.version, &|_| ())?)),
                 };
             if same_content && entry.size > 0 && !(same_mode && has_attributes && may_keep_its_time) {
                 return Ok(There::SameContent);

@@ -3,6 +3,10 @@
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+pub use cpt_control::defaults::*;
+pub use cpt_ends::defaults::*;
+pub use cpt_process::{STACK_BYTES, STOP_TIMEOUT};
+
 /// Longest wait for a TCP connection. A SYN is repeated after 1 and 3 s; two repeats must fit.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Segments to a public address. An internet gateway drops packets of more than 1 500 bytes, and the ICMP message that would say so
@@ -40,8 +44,6 @@ pub const PIPE_BYTES: usize = 1 << 20;
 /// below it a stream is late by 1 ms a relay, which its acknowledgements do not wait for.
 pub const GATHER_BYTES: i32 = 256 << 10;
 pub const GATHER_TIME: rustix::event::Timespec = rustix::event::Timespec { tv_sec: 0, tv_nsec: 1_000_000 };
-/// Buffers are on the heap. A call of the SDK, which is not optimized, needs more than 256 KiB; what is not touched takes no memory.
-pub const STACK_BYTES: usize = 1 << 20;
 
 /// Largest frame of metadata: a message of 64 KiB, or two paths of 4096 bytes, and fixed fields.
 pub const MAX_FRAME_BYTES: usize = 65 << 10;
@@ -63,8 +65,6 @@ pub const COMMIT_MEMORY: usize = 48 << 20;
 pub const ENTRY_MEMORY: usize = 400;
 /// Files in doubt that wait until they are read again, and are open meanwhile. While there are more, nothing is committed.
 pub const CHECK_QUEUE: usize = 1024;
-/// Holes that a receiver remembers of all files together, 16 MiB. Of the others the bytes decide.
-pub const HOLES_OF_ALL: usize = 1 << 19;
 /// Verified bytes that wait for their sync: what the disk wrote in this time, by its last sync …
 pub const UNSYNCED_TIME: Duration = Duration::from_secs(5);
 /// … and so many always: eight chunks of 8 MiB, more than a sync interval brings at 300 MB/s.
@@ -75,18 +75,6 @@ pub const CHECKPOINT_QUEUE: usize = 3;
 /// Verified chunks that are synced and read back together: at 8 MiB a chunk 1 GiB, so that an acknowledgement waits for
 /// a sync and a reading of 9 s each at 125 MB/s.
 pub const READBACK_BATCH: usize = 128;
-/// Threads that read back: one digests 2 GB/s and more, four keep a disk's queue filled.
-pub const READBACK_THREADS: usize = 4;
-/// Reads so much at a time: a multiple of any disk's sector, large enough for a disk's own rate.
-pub const READBACK_BYTES: usize = 1 << 20;
-/// A scan tries the disks for so long: at 125 MB/s, EBS' least, 40 MB show the rate, and the first byte is not delayed noticeably.
-pub const DISK_TIME: Duration = Duration::from_millis(300);
-/// The trial moves at most so much for each of its threads; a smaller file cannot tell.
-pub const DISK_BYTES: u64 = 64 << 20;
-/// Written between two syncs: 16 MiB hide what a sync itself costs (about 1 ms) up to several GB/s.
-pub const DISK_SYNC_BYTES: usize = 16 << 20;
-/// A disk with less room is not written to for a trial.
-pub const DISK_LEAST_FREE: u64 = 1 << 30;
 /// Threads that look at the destination in the end: a network's file system answers in a millisecond, eight of them ask 8 000 times
 /// a second; a local one is bound by the processors.
 pub const LOOK_THREADS: usize = 8;
@@ -96,8 +84,6 @@ pub const LOOK_LINES: usize = 2_000;
 pub const LOOK_NAMED: usize = 10;
 /// Times that the listing is tried to be read, each for as long as a call may take.
 pub const LOOK_TRIES: u32 = 10;
-/// Concurrent writes to the table: at 150 ms across regions 32 give 210 chunks/s.
-pub const TABLE_CONCURRENCY: usize = 32;
 
 /// A receiver says on each lane so often that it lives.
 pub const ALIVE_INTERVAL: Duration = Duration::from_secs(1);
@@ -115,14 +101,8 @@ pub const LATE_FACTOR: u32 = 2;
 
 /// Lanes that both ends have memory for when they start; each further one asks first.
 pub const LANES_AT_START: usize = 64;
-/// Whether files come from far: from the page cache one takes 20 µs, from a disk behind a network a millisecond and more.
-pub const SLOW_FILE: Duration = Duration::from_micros(300);
-/// Threads that ask such a disk at once, for one lane or one directory: its rate comes with 16 to 32 requests under way.
-pub const THREADS_AT_ONCE: usize = 16;
 /// Threads that open files ahead, of all lanes together.
 pub const AHEAD_THREADS: usize = 64;
-/// Names that are looked at ahead, or files that are placed, before it is seen what came of it.
-pub const AHEAD_NAMES: usize = 256;
 /// Files that are opened ahead of one lane at most: two for each thread.
 pub const AHEAD_FILES: usize = 32;
 /// A lane at either end: buffers for plaintext and ciphertext each way and for reading, two stacks, what the kernel holds for its socket, and
@@ -134,8 +114,6 @@ pub const SENDER_MEMORY: u64 = QUEUE_MANIFEST_BYTES as u64 + ENTRY_TABLE_MEMORY 
 /// A receiver beside its lanes: entries that wait for their sync, holes of 32 bytes each, and the rest as at the sender. A chunk that is
 /// arriving is its lane's.
 pub const RECEIVER_MEMORY: u64 = COMMIT_MEMORY as u64 + 32 * HOLES_OF_ALL as u64 + ENTRY_TABLE_MEMORY as u64 + (16 << 20);
-/// Of a table of entries, what stays in memory: with digests, those of a million. The rest goes into a file.
-pub const ENTRY_TABLE_MEMORY: usize = 32 << 20;
 /// A long path begins with as many lanes as this rate needs over its round trip: 5 Gbit/s are the most that a machine of fewer than 32
 /// processors sends to another region, and that one flow carries …
 pub const START_MB_S: f64 = 625.0;
@@ -166,8 +144,6 @@ pub const QUEUE_CHUNKS: usize = 512;
 pub const QUEUE_MANIFEST_BYTES: usize = 64 << 20;
 /// Pauses before an entry of the destination is looked at again that cannot be looked at.
 pub const LOOK_AGAIN: [Duration; 3] = [Duration::from_millis(100), Duration::from_millis(400), Duration::from_millis(1600)];
-/// Whoever may read a destination may lock it; an attempt that removes things there is waited for so long.
-pub const REMOVAL_LOCK_TIMEOUT: Duration = Duration::from_secs(300);
 /// Times that a file is read again because its change time has moved while it was read: names of it that are made or removed, a mode, an
 /// owner. With a snapshot by hard links each hour that is most of a day.
 pub const SECOND_LOOKS: u32 = 16;
@@ -216,15 +192,6 @@ pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(20);
 pub const LEISURE: Duration = Duration::from_secs(600);
 /// Once both ends agree, lanes that hang are not waited for longer than the last words take.
 pub const PARTING_TIMEOUT: Duration = Duration::from_secs(1);
-/// After SIGTERM an end lets go of its work for so long: acknowledgements that are due, a last sync. A second is left to tidy up.
-pub const STOP_TIMEOUT: Duration = Duration::from_secs(8);
-/// Between SIGTERM and exit, whatever hangs; the units are killed after 15 s.
-pub const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Pause before a call is repeated that the control plane did not answer; its own retries are used up by then.
-pub const CONTROL_PAUSE: Duration = Duration::from_secs(1);
-/// An end that starts asks for its plan and makes itself known for so long: longer than a throttled table or a name server's restart
-/// takes, and an end that does not start fails the transfer within minutes.
-pub const CONTROL_START: Duration = Duration::from_secs(120);
 /// An end whose call has been under way for longer waits for the control plane, and does not stand still by its own fault: a call
 /// that works takes 5 s at most, its own first retries included. After `STANDSTILL` it stands still all the same.
 pub const CONTROL_SLOW: Duration = Duration::from_secs(5);
@@ -261,11 +228,6 @@ pub const PROBE_REFUSED: Duration = Duration::from_secs(60);
 /// Wait for the port: a probe lets go of it once it has answered. Start Transfer waits 20 s for the receiver.
 pub const PORT_WAIT: Duration = Duration::from_secs(15);
 pub const PORT_LOOK: Duration = Duration::from_millis(50);
-/// DynamoDB removes the item of a lease so long after it was taken: twice the 15 days that an execution may run.
-pub const LEASE_KEPT: Duration = Duration::from_secs(30 * 86_400);
 /// A removal asks so often whether its order still holds. It removes some 100 000 entries a second at most, and one that is stopped by hand
 /// shall not go on for long.
 pub const ORDER_CHECKED: Duration = Duration::from_secs(1);
-/// Entries of a listing beneath directories that links lead to. Twenty directories of two links each to the next make as many; listing them
-/// takes some ten seconds and 300 MB in the control bucket.
-pub const MOST_FOLLOWED: u64 = 1_000_000;

@@ -4,15 +4,10 @@
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
-mod above;
 pub mod acceptor;
-pub mod cli;
 pub mod compare;
-pub mod control;
 pub mod defaults;
 pub mod descriptors;
-pub mod ends;
-pub mod entry_table;
 pub mod epoch;
 mod had;
 mod line_objects;
@@ -28,20 +23,16 @@ pub mod relay;
 pub mod route;
 mod sample;
 pub mod scan;
-pub mod select;
 pub mod send;
 mod socket_options;
 pub mod splice;
-pub mod stop;
 pub mod stream;
-mod tempo;
-pub mod thread;
 pub mod under_way;
-pub mod user;
-mod watchdog;
+pub mod watchdog;
 
+pub use cpt_control as control;
+pub use cpt_ends::{self as ends, entry_table, select};
+use cpt_ends::{above, tempo};
+pub use cpt_process::{stop, thread};
 pub use cpt_record::{self as secure, deadline, rate};
-pub use cpt_wire::{self as wire, digest, documents};
-
-/// Version that ready files and surveys carry.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub use cpt_wire::{self as wire, VERSION, digest, documents};

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::control::{Control, Side, unix_now};
-use crate::documents::event::{LaneProgress, Progress};
+use crate::documents::event::{LaneProgress, Progress, round};
 use crate::documents::text::SchemaVersion1;
 use crate::epoch::same_start;
 use crate::thread::lock;
@@ -131,10 +131,4 @@ impl Reporter {
             tracing::warn!(%error, "progress");
         }
     }
-}
-
-/// Three decimals are enough to read.
-#[must_use]
-pub fn round(rate: f64) -> f64 {
-    (rate * 1000.0).round() / 1000.0
 }

@@ -3,6 +3,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+use crate::documents::percent;
 use crate::ends::Source;
 use crate::secure::record::DATA_BYTES;
 use crate::send::packing::Packer;
@@ -77,7 +78,7 @@ impl Sample {
 }
 
 fn one(source: &dyn Source, name: &str, offset: u64, buffer: &mut [u8], packer: &mut Packer) -> io::Result<(usize, usize)> {
-    let count = source.sample(name, offset, buffer)?;
+    let count = source.sample(&percent::decode(name).map_err(io::Error::other)?, offset, buffer)?;
     Ok((count, packer.trial(&buffer[..count])?))
 }
 

@@ -13,7 +13,7 @@ use crate::documents::percent;
 use crate::documents::selection::{Reason, Unselected};
 use crate::documents::survey::{Announcement, Problem, Survey, UNSELECTED_FOLDER, listing_key};
 use crate::documents::text::SchemaVersion1;
-use crate::ends::{Listed, Source};
+use crate::ends::{Halted, Listed, Source};
 use crate::line_objects::LineObjects;
 use crate::sample::Sample;
 
@@ -64,7 +64,13 @@ pub fn source(source: &dyn Source, control: &dyn Control, prefix: &str, options:
     let (reasons, unkept) = (BTreeMap::new(), BTreeMap::new());
     let mut listing =
         Listing { control, prefix, announce, lines, count: 0, full, digest, so_far, left_out, reasons, unkept, largest, sample, problems };
-    source.list(&mut |listed| listing.take(listed))?;
+    let mut halted = Ok(());
+    let mut keep = |error| {
+        halted = Err(error);
+        Halted
+    };
+    let _ = source.list(&mut |listed| listing.take(listed).map_err(&mut keep));
+    halted?;
     listing.write()?;
     let (unselected_parts, unselected) = listing.left_out.finish()?;
     listing.tell(true)?;
@@ -84,7 +90,7 @@ pub fn source(source: &dyn Source, control: &dyn Control, prefix: &str, options:
         stored_bytes: so_far.stored_bytes,
         further_names: so_far.further_names,
         largest_file_bytes: so_far.largest_file_bytes,
-        read_mb_s: source.read_rate(&largest, so_far.largest_file_bytes),
+        read_mb_s: percent::decode(&largest).ok().and_then(|key| source.read_rate(&key, so_far.largest_file_bytes)),
         packed_share: sample.and_then(|sample| sample.packed_share(source)),
         parts: so_far.parts,
         listing_digest: digest.finalize().to_hex().to_string(),

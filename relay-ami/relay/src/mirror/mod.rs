@@ -7,8 +7,8 @@ mod removal;
 mod shares;
 mod walk;
 
+pub use crate::above::order;
 pub use extras::Extras;
-pub use paths::order;
 pub use removal::Confirmed;
 
 use crate::control::ControlError;

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
+use crate::above::order;
 use crate::control::{Control, ControlError};
 use crate::documents::survey::part_key;
 use crate::documents::text::HexDigest;
@@ -124,27 +125,5 @@ impl<'a, T> Paths<'a, T> {
 
     fn malformed(&self, why: String) -> ControlError {
         ControlError::Malformed { what: self.folder.clone(), why }
-    }
-}
-
-/// The order in which a walk comes to paths: name by name, each directory's contents right after it.
-pub fn order(one: &[u8], other: &[u8]) -> Ordering {
-    // No name holds a zero byte.
-    let plain = |byte: &u8| if *byte == b'/' { 0 } else { *byte };
-    one.iter().map(plain).cmp(other.iter().map(plain))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_directory_holds_comes_right_after_it() {
-        let walked: [&[u8]; 7] = [b"a", b"a/b", b"a/b/c", b"a/b!", b"a!", b"a.b", b"\xff"];
-        for (at, one) in walked.iter().enumerate() {
-            for (other_at, other) in walked.iter().enumerate() {
-                assert_eq!(order(one, other), at.cmp(&other_at), "{one:?} {other:?}");
-            }
-        }
     }
 }

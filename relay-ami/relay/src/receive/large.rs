@@ -177,9 +177,9 @@ impl Large {
         let merged = self.proof.merge(&parts, self.header.size, self.part_size);
         let digest = merged.ok_or_else(|| io::Error::other("the parts do not make up the file"))?;
         match self.file.place() {
-            Ok(identity) => {
+            Ok(version) => {
                 state.done = true;
-                Ok(Synced::File(Placed { digest, identity }))
+                Ok(Synced::File(Placed { digest, version }))
             }
             Err(error) => doubt::spoiled(state, error),
         }

@@ -5,7 +5,7 @@ use crate::digest::Proof;
 use crate::documents::entry::Kind;
 use crate::documents::text::{PlanId, TransferId};
 use crate::ends::Destination as _;
-use crate::ends::posix::PosixDestination;
+use cpt_ends_posix::PosixDestination;
 
 const PART: u64 = 2048;
 

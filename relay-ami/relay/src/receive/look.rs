@@ -1,7 +1,7 @@
 //! The last look at the destination, before a transfer may succeed: whether all that the source has listed is there, now.
 //!
 //! What this process has written down is evidence and not proof. A file is taken for the one that was placed, or that was found
-//! equal, by its inode and change time, which nobody can set. One with another identity is looked at again, since names that are made
+//! equal, by its version, which nobody can set. One with another version is looked at again, since names that are made
 //! or removed elsewhere change that too: a planned file counts if its digest is the right one, one that was found equal if it still is
 //! by the rule of that comparison. Whatever does not count is sent again, or named.
 
@@ -22,7 +22,7 @@ use crate::documents::percent;
 use crate::documents::plan::PlanListing;
 use crate::documents::survey::{listing_key, part_key};
 use crate::ends::problem::may_pass;
-use crate::ends::{Capabilities, Identity, OpenDestination, Placed, Seen, View};
+use crate::ends::{Capabilities, OpenDestination, Placed, Seen, Version, View};
 use crate::entry_table::EntryTable;
 use crate::thread::lock;
 use crate::under_way::{Call, Caller};
@@ -65,7 +65,7 @@ enum Evidence {
     /// It is this entry of the plan.
     Planned(u64),
     /// The comparison found it equal, by this content where it compared that.
-    Equal(Identity, Option<Digest>),
+    Equal(Version, Option<Digest>),
     /// Something that the request does not let be replaced was in its place.
     LeftAlone,
     /// None of these: it came into the listing after the plan.
@@ -158,7 +158,7 @@ impl Look<'_> {
             }
             let digest = digest.map(|hex| blake3::Hash::from_hex(hex.as_str()).map(Digest::from)).transpose();
             let digest = digest.map_err(|error| malformed(&key, error.to_string()))?;
-            Ok((entry, Evidence::Equal(Identity { inode, changed_ns }, digest)))
+            Ok((entry, Evidence::Equal(Version::of_numbers((inode, changed_ns)), digest)))
         };
         lines.map(known).collect()
     }
@@ -201,24 +201,23 @@ impl Look<'_> {
         }
         let by_content = matches!(evidence, Evidence::Equal(_, Some(_)));
         differs(&listed, &path, &seen, by_content, view, self.capabilities)?;
-        let identity = seen.identity;
+        let version = seen.version;
         match evidence {
             Evidence::Neither if listed.kind == Kind::Directory => Ok(Verdict::AsPlaced),
             Evidence::Neither | Evidence::LeftAlone => Err("was neither planned nor found equal".to_owned()),
             // By kind, size, mode and time it was found equal, and by these it is.
             Evidence::Equal(_, None) => Ok(Verdict::AsPlaced),
-            Evidence::Equal(known, Some(_)) if known == identity => Ok(Verdict::AsPlaced),
+            Evidence::Equal(known, Some(_)) if known == version => Ok(Verdict::AsPlaced),
             Evidence::Equal(_, Some(digest)) => {
                 *call = None;
-                if self.reading.during(|heard| view.digest(&path, &identity, heard)).map_err(|error| error.to_string())? != digest {
+                if self.reading.during(|heard| view.digest(&path, &version, heard)).map_err(|error| error.to_string())? != digest {
                     return Err("has other bytes than those that were found equal".to_owned());
                 }
                 Ok(Verdict::AsPlaced)
             }
             Evidence::Planned(entry) => {
                 let known = self.placed.get(entry);
-                if known.is_some_and(|placed| matches!(listed.kind, Kind::Directory | Kind::Hardlink) || placed.identity == Some(identity))
-                {
+                if known.is_some_and(|placed| matches!(listed.kind, Kind::Directory | Kind::Hardlink) || placed.version == Some(version)) {
                     return Ok(Verdict::AsPlaced);
                 }
                 if known.is_some_and(|placed| has_lost_its_time(&listed, &placed, &seen, self.capabilities)) {
@@ -235,11 +234,11 @@ impl Look<'_> {
                     Some(placed) => placed.digest,
                     None => sent()?.get(entry).ok_or("did not come")?,
                 };
-                let read = |view: &mut dyn View| self.reading.during(|heard| view.digest(&path, &identity, heard));
+                let read = |view: &mut dyn View| self.reading.during(|heard| view.digest(&path, &version, heard));
                 if listed.kind == Kind::File && read(view).map_err(|error| error.to_string())? != digest {
                     return Err("has other bytes than those that were sent".to_owned());
                 }
-                Ok(Verdict::Renewed(Placed { digest, identity: Some(identity) }))
+                Ok(Verdict::Renewed(Placed { digest, version: Some(version) }))
             }
         }
     }

@@ -15,10 +15,10 @@ impl View for Flaky {
             self.0 -= 1;
             return Err(self.1.into());
         }
-        Ok(Seen { kind: Some(Kind::File), size: 1, mode: 0o644, mtime_ns: Some(1), identity: Identity::NONE, target: None })
+        Ok(Seen { kind: Some(Kind::File), size: 1, mode: 0o644, mtime_ns: Some(1), version: Version::NONE, target: None })
     }
 
-    fn digest(&mut self, _path: &[u8], _of: &Identity, _heard: Heard<'_>) -> io::Result<Digest> {
+    fn digest(&mut self, _path: &[u8], _of: &Version, _heard: Heard<'_>) -> io::Result<Digest> {
         Err(io::ErrorKind::Unsupported.into())
     }
 }

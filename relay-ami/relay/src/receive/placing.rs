@@ -204,10 +204,10 @@ fn place(destination: &dyn OpenDestination, files: &Files, item: Landed) -> io::
         Landed::Whole { entry, kind, digest, .. } if kind != Kind::Hardlink && files.is_placed(entry, &digest) => {
             return Ok(Came::Complete(1));
         }
-        Landed::Whole { entry, file, path, digest, .. } => (entry, Placed { digest, identity: file.place(&path)? }),
+        Landed::Whole { entry, file, path, digest, .. } => (entry, Placed { digest, version: file.place(&path)? }),
         Landed::Directory { header, digest } => {
             destination.directory(&header)?;
-            (header.entry, Placed { digest, identity: None })
+            (header.entry, Placed { digest, version: None })
         }
     };
     destination.note(entry, &placed)?;

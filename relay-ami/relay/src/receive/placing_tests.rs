@@ -12,10 +12,10 @@ use super::*;
 use crate::defaults::THREADS_AT_ONCE;
 use crate::digest::{ContentHasher, Digest, Proof};
 use crate::documents::text::{PlanId, TransferId};
-use crate::ends::posix::PosixDestination;
 use crate::ends::problem::superseded;
-use crate::ends::{Destination as _, Heard, Identity, SmallFile};
+use crate::ends::{Destination as _, Heard, SmallFile, Version};
 use crate::wire::frame::SegmentHeader;
+use cpt_ends_posix::PosixDestination;
 
 fn open(folder: &std::path::Path) -> (Box<dyn OpenDestination>, Files) {
     let (transfer, plan) = (TransferId::new("t").unwrap(), PlanId::new("0".repeat(32)).unwrap());
@@ -122,7 +122,7 @@ impl SmallFile for Slow {
         Ok(())
     }
 
-    fn place(self: Box<Self>, _path: &[u8]) -> io::Result<Option<Identity>> {
+    fn place(self: Box<Self>, _path: &[u8]) -> io::Result<Option<Version>> {
         self.together.wait();
         self.threads.lock().unwrap().insert(std::thread::current().id());
         if self.fails { Err(io::Error::other("no")) } else { Ok(None) }

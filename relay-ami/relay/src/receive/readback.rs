@@ -63,10 +63,10 @@ mod tests {
     use crate::defaults::READBACK_BYTES;
     use crate::digest::Proof;
     use crate::documents::text::{PlanId, TransferId};
-    use crate::ends::posix::PosixDestination;
     use crate::ends::{Destination as _, OpenDestination};
     use crate::under_way::UnderWay;
     use crate::wire::frame::SegmentHeader;
+    use cpt_ends_posix::PosixDestination;
 
     /// A part is not a multiple of what is read at a time, its second one ends with the file.
     const PART: u64 = 2 * READBACK_BYTES as u64;

@@ -47,7 +47,7 @@ pub fn differs(
 /// not count: not every file system keeps that of a link.
 pub fn has_lost_its_time(listed: &ListedLine<'_>, placed: &Placed, seen: &Seen, can: Capabilities) -> bool {
     matches!(listed.kind, Kind::Symlink | Kind::Special)
-        && placed.identity.is_some_and(|identity| identity != seen.identity)
+        && placed.version.is_some_and(|version| version != seen.version)
         && can.time_step_ns.is_some()
         && !can.same_time(seen.mtime_ns, listed.mtime_ns)
 }
@@ -65,5 +65,5 @@ pub fn has_attributes(view: &mut dyn View, path: &[u8], listed: Option<&Attribut
 /// Returns whether what is there is the file that has `first` as its name.
 pub fn is_linked(view: &mut dyn View, seen: &Seen, first: Option<&str>) -> bool {
     let first = first.and_then(|first| percent::decode(first).ok()).and_then(|first| view.see(&first).ok());
-    seen.kind == Some(Kind::File) && first.is_some_and(|first| first.kind == Some(Kind::File) && first.identity == seen.identity)
+    seen.kind == Some(Kind::File) && first.is_some_and(|first| first.kind == Some(Kind::File) && first.version == seen.version)
 }

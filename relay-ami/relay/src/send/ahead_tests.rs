@@ -2,10 +2,9 @@ use std::io;
 use std::sync::Barrier;
 
 use super::*;
-use crate::control::ControlError;
 use crate::digest::Digest;
 use crate::documents::event::SkipReason;
-use crate::ends::{Each, Identity};
+use crate::ends::{Each, Halted, Version};
 
 /// Each file's bytes are its name. The first ones are opened by so many threads at once, or not at all.
 struct Files {
@@ -21,17 +20,17 @@ impl SourceFile for One<'_> {
         Ok(buffer.len())
     }
 
-    fn state(&self) -> Identity {
-        Identity::NONE
+    fn state(&self) -> Version {
+        Version::NONE
     }
 
-    fn check(&self) -> Result<Identity, SourceFailure> {
-        Ok(Identity::NONE)
+    fn check(&self) -> Result<Version, SourceFailure> {
+        Ok(Version::NONE)
     }
 }
 
 impl Source for Files {
-    fn list(&self, _each: Each<'_>) -> Result<(), ControlError> {
+    fn list(&self, _each: Each<'_>) -> Result<(), Halted> {
         Ok(())
     }
 
@@ -46,15 +45,15 @@ impl Source for Files {
         Ok(Some(Box::new(One(segment))))
     }
 
-    fn digest(&self, _source: &str) -> io::Result<Digest> {
+    fn digest(&self, _key: &[u8]) -> io::Result<Digest> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    fn sample(&self, _source: &str, _offset: u64, _buffer: &mut [u8]) -> io::Result<usize> {
+    fn sample(&self, _key: &[u8], _offset: u64, _buffer: &mut [u8]) -> io::Result<usize> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    fn read_rate(&self, _source: &str, _size: u64) -> Option<f64> {
+    fn read_rate(&self, _key: &[u8], _size: u64) -> Option<f64> {
         None
     }
 }

@@ -16,7 +16,7 @@ use crate::digest::{Digest, Proof, is_subtree};
 use crate::documents::entry::{Kind, Segment};
 use crate::documents::event::{FailureReason, SkipReason};
 use crate::documents::percent;
-use crate::ends::{Identity, Source, SourceFailure, SourceFile, zeros};
+use crate::ends::{Source, SourceFailure, SourceFile, Version, zeros};
 use crate::had::Had;
 use crate::secure::record::DATA_BYTES;
 use crate::secure::record::Sealer;
@@ -28,7 +28,7 @@ use crate::wire::frame::{Frame, SegmentHeader};
 #[derive(Clone, Debug)]
 pub enum Sent {
     /// One part of a large file: entry, size of the file, offset, state of the file that was read, chaining value.
-    Part { entry: u64, size: u64, offset: u64, state: Identity, digest: Digest },
+    Part { entry: u64, size: u64, offset: u64, state: Version, digest: Digest },
     /// Whole files, links and directories by entry.
     Whole(Vec<(u64, Digest)>),
 }
@@ -199,7 +199,7 @@ impl Reader<'_> {
         opened: Option<Opened<'_>>,
         all: &mut blake3::Hasher,
         sink: &mut impl Sink,
-    ) -> Result<Option<(Digest, Identity)>, ChunkError> {
+    ) -> Result<Option<(Digest, Version)>, ChunkError> {
         if segment.is_part() && !is_subtree(segment.offset, segment.length) {
             let (length, offset, entry) = (segment.length, segment.offset, segment.entry);
             return Err(ChunkError::Plan(format!("manifest: {length} bytes at {offset} of entry {entry} are no part")));
@@ -248,14 +248,14 @@ impl Reader<'_> {
         opened: Option<Opened<'_>>,
         all: &mut blake3::Hasher,
         sink: &mut impl Sink,
-    ) -> Result<(Digest, Identity), ChunkError> {
+    ) -> Result<(Digest, Version), ChunkError> {
         let header = header(segment).map_err(ChunkError::Source)?;
         let (source, began, is_ahead) = (&*self.of.source, Instant::now(), opened.is_some());
         let (mut file, mut first) = match opened {
             Some(opened) => (opened.file, opened.first),
             None => (source.open(segment).map_err(ChunkError::Source)?, Vec::new()),
         };
-        let before = file.as_ref().map_or(Identity::NONE, |file| file.state());
+        let before = file.as_ref().map_or(Version::NONE, |file| file.state());
         let target = header.target.clone();
         self.frame.clear();
         Frame::Segment(header).encode(&mut self.frame);

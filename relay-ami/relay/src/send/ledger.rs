@@ -68,7 +68,7 @@ mod tests {
 
     use super::*;
     use crate::digest::Proof;
-    use crate::ends::Identity;
+    use crate::ends::Version;
 
     const PART: u64 = 1024;
 
@@ -78,7 +78,7 @@ mod tests {
 
     fn part(offset: u64, bytes: &[u8]) -> Sent {
         let digest = Proof::Blake3.part(offset).update(bytes).digest();
-        Sent::Part { entry: 7, size: 3 * PART, offset, state: Identity::NONE, digest }
+        Sent::Part { entry: 7, size: 3 * PART, offset, state: Version::NONE, digest }
     }
 
     #[test]

@@ -11,9 +11,9 @@ use super::growth::{Growth, Sight, send_buffer};
 use super::lane::{Handle, Lane};
 use crate::defaults::{DRAIN_TIMEOUT, GROWTH_LOOK, HANDSHAKE_TIMEOUT, LANES_AT_START, LEISURE};
 use crate::documents::event::LaneProgress;
+use crate::documents::event::round;
 use crate::documents::membership::{Membership, Path};
 use crate::documents::text::PathId;
-use crate::progress::round;
 use crate::socket_options::Counters;
 use crate::{descriptors, memory};
 

@@ -9,7 +9,7 @@ use crate::defaults::SECOND_LOOKS;
 use crate::digest::{Digest, Proof};
 use crate::documents::entry::Segment;
 use crate::documents::event::SkipReason;
-use crate::ends::{Identity, SourceFailure, SourceFile};
+use crate::ends::{SourceFailure, SourceFile, Version};
 
 /// Pause of a lane whose file another one looks at.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -27,7 +27,7 @@ pub struct SecondLook<'a> {
 impl SecondLook<'_> {
     /// Returns of which state the segment is, with all parts of its file that have gone out. `digest` is of its bytes, and `before` is what
     /// the file was when the first of them was read.
-    pub fn settle(&mut self, digest: &Digest, before: Identity) -> Result<Identity, ChunkError> {
+    pub fn settle(&mut self, digest: &Digest, before: Version) -> Result<Version, ChunkError> {
         let mut state = before;
         let mut looks = 0;
         loop {

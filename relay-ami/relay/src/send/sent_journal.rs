@@ -19,7 +19,7 @@ use super::skipped::LeftOut;
 use super::states::Begun;
 use crate::digest::{Digest, Proof};
 use crate::documents::text::PlanId;
-use crate::ends::Identity;
+use crate::ends::Version;
 use crate::thread::lock;
 
 /// Names the format of these records; a journal of another format is of no use.
@@ -208,8 +208,9 @@ fn content(sent: &Sent) -> Vec<u8> {
         bytes.extend_from_slice(digest);
     };
     match sent {
-        Sent::Part { entry: number, size, offset, state: Identity { inode, changed_ns }, digest } => {
-            entry([*number, *size, *offset, *inode, changed_ns.cast_unsigned()], digest);
+        Sent::Part { entry: number, size, offset, state, digest } => {
+            let (first, second) = state.numbers();
+            entry([*number, *size, *offset, first, second.cast_unsigned()], digest);
         }
         Sent::Whole(entries) => entries.iter().for_each(|(number, digest)| entry([*number, 0, WHOLE, 0, 0], digest)),
     }
@@ -219,11 +220,11 @@ fn content(sent: &Sent) -> Vec<u8> {
 fn sent(content: &[u8]) -> Sent {
     let mut whole = Vec::with_capacity(content.len() / ENTRY_BYTES);
     for bytes in content.chunks_exact(ENTRY_BYTES) {
-        let [entry, size, offset, inode, changed_ns] = [0, 8, 16, 24, 32].map(|at| number(bytes, at));
+        let [entry, size, offset, first, second] = [0, 8, 16, 24, 32].map(|at| number(bytes, at));
         let mut digest: Digest = [0; 32];
         digest.copy_from_slice(&bytes[40..]);
         if offset != WHOLE {
-            let state = Identity { inode, changed_ns: changed_ns.cast_signed() };
+            let state = Version::of_numbers((first, second.cast_signed()));
             return Sent::Part { entry, size, offset, state, digest };
         }
         whole.push((entry, digest));
@@ -250,7 +251,7 @@ mod tests {
     }
 
     fn part(offset: u64) -> Sent {
-        Sent::Part { entry: 9, size: 100, offset, state: Identity { inode: 4, changed_ns: -7 }, digest: [7; 32] }
+        Sent::Part { entry: 9, size: 100, offset, state: Version::of_numbers((4, -7)), digest: [7; 32] }
     }
 
     fn left_out(entry: u64) -> LeftOut {
@@ -297,8 +298,8 @@ mod tests {
         noted(&path);
         go_on_in(&path, &plan("a")).note_left_out(&left_out(2));
         let found = earlier("a");
-        let mut begun = Begun::of(Identity { inode: 4, changed_ns: -7 });
-        [0, 50].into_iter().for_each(|offset| begun.note(offset, [7; 32], Identity { inode: 4, changed_ns: -7 }));
+        let mut begun = Begun::of(Version::of_numbers((4, -7)));
+        [0, 50].into_iter().for_each(|offset| begun.note(offset, [7; 32], Version::of_numbers((4, -7))));
         assert_eq!((found.begun, found.left_out), (HashMap::from([(9, begun)]), vec![left_out(2)]));
         let other = earlier("b");
         assert!(other.begun.is_empty() && other.left_out.is_empty());

@@ -1,7 +1,7 @@
 //! Parts of a large file make up one file only if they are of one state of it.
 //!
-//! What tells one state from another is the file's identity: its inode and its change time, which no program can set. They move with the
-//! content; but also with a name that is made elsewhere, an owner or a mode. So where a part is of another identity than those before it,
+//! What tells one state from another is the file's version: of a tree of files its inode and change time, which no program sets. They move with the
+//! content; but also with a name that is made elsewhere, an owner or a mode. So where a part is of another version than those before it,
 //! what has gone out of them is read again, and the part counts only if all of it still is what it was.
 
 use std::collections::{BTreeMap, HashMap};
@@ -9,7 +9,7 @@ use std::sync::Mutex;
 
 use crate::digest::Digest;
 use crate::documents::entry::Segment;
-use crate::ends::Identity;
+use crate::ends::Version;
 use crate::thread::lock;
 
 /// The files that are sent in parts.
@@ -22,7 +22,7 @@ pub struct States {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Begun {
     /// The state of which all parts are.
-    identity: Identity,
+    version: Version,
     /// Digests of the parts that have gone out, by their offsets.
     parts: BTreeMap<u64, Digest>,
     /// Somebody reads them again.
@@ -52,10 +52,10 @@ impl States {
     }
 
     /// A part was read of that state.
-    pub fn join(&self, part: &Segment, digest: &Digest, identity: Identity) -> Joins {
+    pub fn join(&self, part: &Segment, digest: &Digest, version: Version) -> Joins {
         let mut files = lock(&self.files);
-        let begun = files.entry(part.entry).or_insert_with(|| Begun::of(identity));
-        if begun.identity != identity {
+        let begun = files.entry(part.entry).or_insert_with(|| Begun::of(version));
+        if begun.version != version {
             if begun.is_looked_at {
                 return Joins::Later;
             }
@@ -65,23 +65,23 @@ impl States {
                 begun.is_looked_at = true;
                 return Joins::After(others);
             }
-            begun.identity = identity;
+            begun.version = version;
         }
         begun.parts.insert(part.offset, *digest);
         Joins::Yes
     }
 
-    /// Somebody has looked at parts of an entry: they are the same in the state of this identity; with none they are not, or it is not
+    /// Somebody has looked at parts of an entry: they are the same in the state of this version; with none they are not, or it is not
     /// known.
-    pub fn looked_at(&self, entry: u64, same: Option<(Identity, &[(u64, Digest)])>) {
+    pub fn looked_at(&self, entry: u64, same: Option<(Version, &[(u64, Digest)])>) {
         let mut files = lock(&self.files);
         let Some(begun) = files.get_mut(&entry) else { return };
         begun.is_looked_at = false;
         // Parts that have gone out meanwhile were not looked at.
-        if let Some((identity, looked_at)) = same
+        if let Some((version, looked_at)) = same
             && begun.parts.iter().all(|part| looked_at.contains(&(*part.0, *part.1)))
         {
-            begun.identity = identity;
+            begun.version = version;
         }
     }
 
@@ -93,13 +93,13 @@ impl States {
 
 impl Begun {
     /// Nothing has gone out yet.
-    pub const fn of(identity: Identity) -> Self {
-        Self { identity, parts: BTreeMap::new(), is_looked_at: false }
+    pub const fn of(version: Version) -> Self {
+        Self { version, parts: BTreeMap::new(), is_looked_at: false }
     }
 
     /// A part that an earlier sender has noted, after those that it had noted before.
-    pub fn note(&mut self, offset: u64, digest: Digest, identity: Identity) {
-        self.identity = identity;
+    pub fn note(&mut self, offset: u64, digest: Digest, version: Version) {
+        self.version = version;
         self.parts.insert(offset, digest);
     }
 }
@@ -113,16 +113,16 @@ mod tests {
         Segment { offset, ..segment(3, "f") }
     }
 
-    const fn at(changed_ns: i64) -> Identity {
-        Identity { inode: 1, changed_ns }
+    const fn at(changed_ns: i64) -> Version {
+        Version::of_numbers((1, changed_ns))
     }
 
     fn digest(of: u64) -> Digest {
         [u8::try_from(of).unwrap(); 32]
     }
 
-    fn join(states: &States, offset: u64, identity: Identity) -> Joins {
-        states.join(&part(offset), &digest(offset), identity)
+    fn join(states: &States, offset: u64, version: Version) -> Joins {
+        states.join(&part(offset), &digest(offset), version)
     }
 
     #[test]

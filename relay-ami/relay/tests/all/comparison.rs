@@ -5,6 +5,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use cpt_ends_posix::{PosixDestination, PosixSource};
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan;
 use cpt_relay::compare::Listing;
@@ -12,7 +13,6 @@ use cpt_relay::control::Control as _;
 use cpt_relay::documents::command::Compare;
 use cpt_relay::documents::entry::ListingEntry;
 use cpt_relay::ends::Destination as _;
-use cpt_relay::ends::posix::{PosixDestination, PosixSource};
 use cpt_relay::scan;
 use serde_json::Value;
 
@@ -128,7 +128,7 @@ fn a_link_elsewhere_and_a_path_through_a_link_are_no_copies() {
 #[test]
 fn partial_files_do_not_make_a_destination_occupied() {
     let folder = tempfile::tempdir().unwrap();
-    let occupied = || serde_json::to_value(PosixDestination::new(folder.path().to_owned()).survey()).unwrap()["occupied"].clone();
+    let occupied = || serde_json::to_value(PosixDestination::new(folder.path().to_owned()).room().survey()).unwrap()["occupied"].clone();
     fs::create_dir(folder.path().join(".cpt-partial-t-1")).unwrap();
     assert_eq!(occupied(), false);
     fs::write(folder.path().join("file"), "").unwrap();

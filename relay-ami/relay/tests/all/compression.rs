@@ -1,9 +1,9 @@
 //! Data that is packed on its way arrives as it was; what does not shrink goes out as it is.
 
+use cpt_ends_posix::PosixSource;
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan;
 use cpt_relay::documents::command::Compress;
-use cpt_relay::ends::posix::PosixSource;
 use cpt_relay::secure::record::DATA_BYTES;
 use cpt_relay::wire::frame::Frame;
 use cpt_relay::{receive, scan, send};

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use cpt_control_aws::answer::Answer;
 use cpt_relay::control::ProbeResult;
-use cpt_relay::control::answer::Answer;
 use cpt_relay::documents::chunk::Chunk;
 use cpt_relay::documents::command::Command;
 use cpt_relay::documents::entry::{ListingEntry, Segment};

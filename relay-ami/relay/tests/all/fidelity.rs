@@ -6,6 +6,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use cpt_ends_posix::{PosixDestination, PosixSource};
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan;
 use cpt_relay::compare::Listing;
@@ -16,7 +17,6 @@ use cpt_relay::documents::command::Compare;
 use cpt_relay::documents::entry::{Kind, ListingEntry};
 use cpt_relay::documents::text::{PlanId, TransferId};
 use cpt_relay::ends::Destination as _;
-use cpt_relay::ends::posix::{PosixDestination, PosixSource};
 use cpt_relay::wire::frame::SegmentHeader;
 use cpt_relay::{receive, scan, send};
 use rustix::fs::{FileType, Mode, XattrFlags};

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use cpt_ends_posix::{PosixDestination, PosixSource};
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan;
 use cpt_relay::acceptor::Limits;
@@ -17,7 +18,6 @@ use cpt_relay::documents::membership::{self, BudgetLease, Hop, Membership, Probe
 use cpt_relay::documents::plan::TransferPlan;
 use cpt_relay::documents::survey::Survey;
 use cpt_relay::documents::text::{Address, LandingPath, PathId, SchemaVersion1, TransferId};
-use cpt_relay::ends::posix::{PosixDestination, PosixSource};
 use cpt_relay::ends::{Destination, Source};
 use cpt_relay::rate::RateRules;
 use cpt_relay::route::Router;

@@ -8,12 +8,11 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use cpt_ends_posix::PosixDestination;
 use cpt_relay::digest::{ContentHasher, Digest, Proof};
-use cpt_relay::documents::survey::Survey;
 use cpt_relay::documents::text::{DirectoryId, PlanId, TransferId};
-use cpt_relay::ends::posix::PosixDestination;
 use cpt_relay::ends::{
-    Capabilities, Destination, Heard, Hole, Identity, LargeFile, Left, OpenDestination, Placed, Remover, SmallFile, Tour, View,
+    Capabilities, Destination, Heard, Hole, LargeFile, Left, OpenDestination, Placed, Remover, Room, SmallFile, Tour, Version, View,
 };
 use cpt_relay::wire::frame::SegmentHeader;
 
@@ -51,8 +50,8 @@ impl Destination for Hooked {
         self.to.capabilities()
     }
 
-    fn survey(&self) -> Survey {
-        self.to.survey()
+    fn room(&self) -> Room {
+        self.to.room()
     }
 
     fn view(&self) -> io::Result<Box<dyn View + '_>> {
@@ -155,7 +154,7 @@ impl SmallFile for Small {
         self.file.read_back(hasher, digest, heard)
     }
 
-    fn place(self: Box<Self>, path: &[u8]) -> io::Result<Option<Identity>> {
+    fn place(self: Box<Self>, path: &[u8]) -> io::Result<Option<Version>> {
         (self.before)(Step::Place);
         self.file.place(path)
     }
@@ -193,7 +192,7 @@ impl LargeFile for Large {
         self.file.keep(part, range, digest)
     }
 
-    fn place(&self) -> io::Result<Option<Identity>> {
+    fn place(&self) -> io::Result<Option<Version>> {
         self.file.place()
     }
 }

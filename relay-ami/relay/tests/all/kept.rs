@@ -7,11 +7,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, UNIX_EPOCH};
 
+use cpt_ends_posix::{PosixDestination, PosixSource};
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan::RANGE_SIZE;
 use cpt_relay::documents::text::{KeepName, TransferId};
 use cpt_relay::ends::Destination as _;
-use cpt_relay::ends::posix::{PosixDestination, PosixSource};
 use cpt_relay::{receive, scan, send};
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
 use serde_json::Value;
@@ -285,7 +285,7 @@ fn what_would_land_where_things_are_kept_is_a_problem_of_the_listing_unless_it_i
 fn a_survey_refuses_a_directory_in_which_nothing_can_be_kept() {
     let survey = |root: &Path| {
         let destination = PosixDestination::new(root.to_owned()).keeping(keep().as_ref(), &TransferId::new("t").unwrap());
-        serde_json::to_value(destination.survey()).unwrap()
+        serde_json::to_value(destination.room().survey()).unwrap()
     };
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(survey(folder.path())["problemCount"], 0);

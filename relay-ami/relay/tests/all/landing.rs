@@ -7,6 +7,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
+use cpt_ends_posix::PosixSource;
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan::RANGE_SIZE;
 use cpt_relay::control::Control as _;
@@ -15,7 +16,6 @@ use cpt_relay::documents::command::Compare;
 use cpt_relay::documents::selection::Selection;
 use cpt_relay::documents::survey::{listing_key, unselected_key};
 use cpt_relay::documents::text::LandingPath;
-use cpt_relay::ends::posix::PosixSource;
 use cpt_relay::{receive, scan, send};
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
 use serde_json::{Value, json};

@@ -4,11 +4,11 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use cpt_ends_posix::{PosixSource, cannot_keep};
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan;
 use cpt_relay::documents::attributes::Preserve;
 use cpt_relay::documents::command::Compare;
-use cpt_relay::ends::posix::{PosixSource, cannot_keep};
 use cpt_relay::{receive, scan, send};
 use rustix::fs::XattrFlags;
 

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
+use cpt_ends_posix::PosixSource;
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan::{PLAN_KEY, RANGE_SIZE};
 use cpt_relay::control::Control as _;
 use cpt_relay::documents::chunk::ChunkState;
 use cpt_relay::documents::plan::TransferPlan;
-use cpt_relay::ends::posix::PosixSource;
 use cpt_relay::{receive, scan, send};
 use serde_json::Value;
 

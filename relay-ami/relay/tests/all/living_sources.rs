@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use cpt_ends_posix::PosixSource;
 use cpt_relay::documents::selection::{Reason, Selection};
-use cpt_relay::ends::posix::PosixSource;
 use cpt_relay::ends::{Listed, Source as _};
 
 /// What listing a directory gives, a line each; `meanwhile` happens as soon as the first entry is given.

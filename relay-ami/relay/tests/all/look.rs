@@ -6,14 +6,14 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
+use cpt_ends_posix::PosixDestination;
 use cpt_laboratory::directory::Directory;
 use cpt_relay::control::{Control as _, ControlError};
 use cpt_relay::digest::Proof;
 use cpt_relay::documents::plan::PlanListing;
 use cpt_relay::documents::survey::LISTING_FOLDER;
 use cpt_relay::documents::text::{HexDigest, PlanId, TransferId};
-use cpt_relay::ends::posix::PosixDestination;
-use cpt_relay::ends::{Capabilities, Destination as _, Identity, OpenDestination, Placed};
+use cpt_relay::ends::{Capabilities, Destination as _, OpenDestination, Placed, Version};
 use cpt_relay::entry_table::EntryTable;
 use cpt_relay::receive::look::{EqualEntry, Found, Look, Reading};
 use cpt_relay::under_way::UnderWay;
@@ -40,9 +40,9 @@ fn line(root: &Path, name: &str) -> String {
     )
 }
 
-fn identity(path: &Path) -> Identity {
+fn version(path: &Path) -> Version {
     let stat = path.metadata().unwrap();
-    Identity { inode: stat.ino(), changed_ns: stat.ctime() * 1_000_000_000 + stat.ctime_nsec() }
+    Version::of_numbers((stat.ino(), stat.ctime() * 1_000_000_000 + stat.ctime_nsec()))
 }
 
 impl Site {
@@ -67,12 +67,11 @@ impl Site {
         control.write_object("listing/part-00000.ndjson", listing.clone().into_bytes()).unwrap();
         let planned = [&lines[0], &lines[1], &lines[3]].map(String::as_str).join("\n") + "\n";
         control.write_object("changed/1/part-00000.ndjson", planned.into_bytes()).unwrap();
-        let identity = |name: &str| identity(&root.join(name));
-        let Identity { inode, changed_ns } = identity("kept");
-        let equal = serde_json::to_vec(&EqualEntry { entry: 2, inode, changed_ns, digest: None, left_alone: false }).unwrap();
+        let version = |name: &str| version(&root.join(name));
+        let equal = serde_json::to_vec(&EqualEntry::new(2, version("kept"), None, false)).unwrap();
         control.write_object(EQUAL, equal).unwrap();
-        let placed = |name: &str| Placed { digest: *blake3::hash(name.as_bytes()).as_bytes(), identity: Some(identity(name)) };
-        let directory = Placed { digest: *blake3::hash(b"").as_bytes(), identity: None };
+        let placed = |name: &str| Placed { digest: *blake3::hash(name.as_bytes()).as_bytes(), version: Some(version(name)) };
+        let directory = Placed { digest: *blake3::hash(b"").as_bytes(), version: None };
         let listing = PlanListing {
             parts: 1,
             digest: HexDigest::new(blake3::hash(listing.as_bytes()).to_hex().to_string()).unwrap(),
@@ -86,9 +85,8 @@ impl Site {
 
     /// What was found equal was found so by its content.
     fn by_content(self) -> Self {
-        let Identity { inode, changed_ns } = identity(&self.root().join("kept"));
         let digest = Some(HexDigest::new(blake3::hash(b"kept").to_hex().to_string()).unwrap());
-        let equal = serde_json::to_vec(&EqualEntry { entry: 2, inode, changed_ns, digest, left_alone: false }).unwrap();
+        let equal = serde_json::to_vec(&EqualEntry::new(2, version(&self.root().join("kept")), digest, false)).unwrap();
         self.control.write_object(EQUAL, equal).unwrap();
         self
     }
@@ -209,8 +207,8 @@ fn a_listing_that_is_another_one_or_is_gone_is_no_success() {
 fn what_was_planned_whole_needs_no_comparison() {
     let mut site = Site::new();
     site.listing.planned_folder = LISTING_FOLDER.to_owned();
-    let identity = identity(&site.root().join("kept"));
-    let kept = Placed { digest: *blake3::hash(b"kept").as_bytes(), identity: Some(identity) };
+    let version = version(&site.root().join("kept"));
+    let kept = Placed { digest: *blake3::hash(b"kept").as_bytes(), version: Some(version) };
     let last = site.placed.get(2).unwrap();
     site.placed.insert(2, &kept);
     site.placed.insert(3, &last);

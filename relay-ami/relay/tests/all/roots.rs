@@ -5,10 +5,10 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use cpt_ends_posix::PosixSource;
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan::RANGE_SIZE;
 use cpt_relay::control::Control as _;
-use cpt_relay::ends::posix::PosixSource;
 use cpt_relay::{receive, scan, send};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::Value;

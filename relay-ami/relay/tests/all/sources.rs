@@ -6,9 +6,9 @@ use std::os::unix::fs::{FileExt as _, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
+use cpt_ends_posix::PosixSource;
 use cpt_relay::documents::chunk::ChunkState;
 use cpt_relay::documents::entry::Segment;
-use cpt_relay::ends::posix::PosixSource;
 use cpt_relay::ends::{Listed, Source as _};
 use cpt_relay::{receive, send};
 use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use cpt_ends_posix::PosixSource;
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan;
 use cpt_relay::acceptor::Limits;
@@ -21,7 +22,6 @@ use cpt_relay::documents::event::Progress;
 use cpt_relay::documents::percent;
 use cpt_relay::documents::plan::TransferPlan;
 use cpt_relay::ends::Source;
-use cpt_relay::ends::posix::PosixSource;
 use cpt_relay::rate::RateRules;
 use cpt_relay::route::Router;
 use cpt_relay::secure::keys::{Identity, kept_route_key, route_public};

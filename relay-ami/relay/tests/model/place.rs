@@ -6,10 +6,10 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use cpt_ends_posix::PosixDestination;
 use cpt_relay::documents::attributes::{Attributes, Node as Special};
 use cpt_relay::documents::entry;
 use cpt_relay::documents::text::{KeepName, TransferId};
-use cpt_relay::ends::posix::PosixDestination;
 use cpt_relay::ends::{Capabilities, Destination};
 
 use crate::interfere::{self, Op};
@@ -166,8 +166,8 @@ fn seen(node: &Node) -> Seen {
         size: node.bytes.len() as u64,
         mode: node.mode,
         mtime_ns: node.mtime_ns,
-        ctime_ns: node.identity.changed_ns,
-        inode: node.identity.inode,
+        ctime_ns: node.version.numbers().1,
+        inode: node.version.numbers().0,
         digest: digest(&node.bytes),
         owner: owner.map_or((0, 0), |owner| (owner.uid, owner.gid)),
         xattrs: xattrs.unwrap_or_default(),

@@ -6,6 +6,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use cpt_ends_posix::PosixSource;
 use cpt_laboratory::plan;
 use cpt_relay::compare::{Listing, Rule};
 use cpt_relay::control::Control as _;
@@ -16,7 +17,6 @@ use cpt_relay::documents::percent;
 use cpt_relay::documents::selection::{Links, Selection, Unselected};
 use cpt_relay::documents::survey::{Survey, UNSELECTED_FOLDER, part_key};
 use cpt_relay::documents::text::TransferId;
-use cpt_relay::ends::posix::PosixSource;
 use cpt_relay::scan;
 
 use crate::followed::followed;

@@ -5,11 +5,11 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cpt_relay::control::ControlError;
+use cpt_ends_posix::PosixSource;
 use cpt_relay::digest::Digest;
 use cpt_relay::documents::entry::Segment;
-use cpt_relay::ends::posix::PosixSource;
-use cpt_relay::ends::{Each, Identity, Listed, Source, SourceFailure, SourceFile};
+use cpt_relay::ends::Halted;
+use cpt_relay::ends::{Each, Listed, Source, SourceFailure, SourceFile, Version};
 
 use crate::interfere::Op;
 
@@ -58,7 +58,7 @@ impl Watched {
 }
 
 impl Source for Watched {
-    fn list(&self, each: Each<'_>) -> Result<(), ControlError> {
+    fn list(&self, each: Each<'_>) -> Result<(), Halted> {
         self.inner.list(&mut |listed: Listed| {
             each(listed)?;
             self.note(Of::Listed);
@@ -72,16 +72,16 @@ impl Source for Watched {
         Ok(file.map(|file| Box::new(WatchedFile { of: self, file }) as Box<dyn SourceFile>))
     }
 
-    fn digest(&self, source: &str) -> io::Result<Digest> {
-        self.inner.digest(source)
+    fn digest(&self, key: &[u8]) -> io::Result<Digest> {
+        self.inner.digest(key)
     }
 
-    fn sample(&self, source: &str, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        self.inner.sample(source, offset, buffer)
+    fn sample(&self, key: &[u8], offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.inner.sample(key, offset, buffer)
     }
 
-    fn read_rate(&self, source: &str, size: u64) -> Option<f64> {
-        self.inner.read_rate(source, size)
+    fn read_rate(&self, key: &[u8], size: u64) -> Option<f64> {
+        self.inner.read_rate(key, size)
     }
 }
 
@@ -100,11 +100,11 @@ impl SourceFile for WatchedFile<'_> {
         self.file.data(offset)
     }
 
-    fn state(&self) -> Identity {
+    fn state(&self) -> Version {
         self.file.state()
     }
 
-    fn check(&self) -> Result<Identity, SourceFailure> {
+    fn check(&self) -> Result<Version, SourceFailure> {
         self.of.note(Of::Looked);
         self.file.check()
     }

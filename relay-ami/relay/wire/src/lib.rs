@@ -10,6 +10,9 @@ pub mod documents;
 pub mod frame;
 pub mod route;
 
+/// Version that ready files and surveys carry: all crates of the daemon have the same.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// A peer sent what the protocol does not allow.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum WireError {

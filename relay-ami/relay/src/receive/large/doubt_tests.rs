@@ -11,10 +11,10 @@ use crate::digest::Proof;
 use crate::documents::attributes::Attributes;
 use crate::documents::entry::Kind;
 use crate::documents::text::{PlanId, TransferId};
-use crate::ends::posix::PosixDestination;
 use crate::ends::{Destination as _, OpenDestination};
 use crate::under_way::UnderWay;
 use crate::wire::frame::SegmentHeader;
+use cpt_ends_posix::PosixDestination;
 
 /// More than the blocks by which file systems keep holes.
 const PART: u64 = 1 << 17;

@@ -1,6 +1,6 @@
 //! Answers of commands that run as units.
 
-use cpt_relay::control::answer::{Answer, AnswerPlace, Answers};
+use cpt_control_aws::answer::{Answer, AnswerPlace, Answers};
 use serde_json::Value;
 
 use super::*;

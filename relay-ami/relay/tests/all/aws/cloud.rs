@@ -291,7 +291,7 @@ fn http_date(seconds: u64) -> String {
 }
 
 /// How long a test's calls may take, in place of `Times::AWS`.
-pub const QUICK: cpt_relay::control::clients::Times = cpt_relay::control::clients::Times {
+pub const QUICK: cpt_control_aws::clients::Times = cpt_control_aws::clients::Times {
     connect: Duration::from_millis(500),
     attempt: Duration::from_millis(1000),
     call: Duration::from_millis(3000),
@@ -301,5 +301,5 @@ pub const QUICK: cpt_relay::control::clients::Times = cpt_relay::control::client
     backoff: Duration::from_millis(1),
     stalled: Duration::from_secs(1),
     last_words: Duration::from_millis(500),
-    ..cpt_relay::control::clients::Times::AWS
+    ..cpt_control_aws::clients::Times::AWS
 };

@@ -4,10 +4,10 @@ use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 
 use aws_sdk_dynamodb::config::Credentials;
+use cpt_control_aws::aws::Aws;
+use cpt_control_aws::clients::Setup;
+use cpt_control_aws::proxy;
 use cpt_relay::control::Control;
-use cpt_relay::control::aws::Aws;
-use cpt_relay::control::clients::Setup;
-use cpt_relay::control::proxy;
 use cpt_relay::stop::Stop;
 
 use super::cloud::QUICK;

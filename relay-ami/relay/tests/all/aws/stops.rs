@@ -27,9 +27,8 @@ fn silent() -> Cloud {
 #[test]
 fn questions_end_with_the_stop_and_last_words_a_moment_later() {
     let (cloud, transfer) = (silent(), Transfer::plan(64 << 10, None, |root| std::fs::write(root.join("file"), "1").unwrap()));
-    let times =
-        cpt_relay::control::clients::Times { report_attempt: LONGEST, report_call: LONGEST, attempt: LONGEST, call: LONGEST, ..QUICK };
-    let within = |least: Duration, most: Duration, call: &dyn Fn(&cpt_relay::control::aws::Aws) -> Result<(), ControlError>| {
+    let times = cpt_control_aws::clients::Times { report_attempt: LONGEST, report_call: LONGEST, attempt: LONGEST, call: LONGEST, ..QUICK };
+    let within = |least: Duration, most: Duration, call: &dyn Fn(&cpt_control_aws::aws::Aws) -> Result<(), ControlError>| {
         let stop = Stop::new().unwrap();
         let control = client(&cloud, &stop, times);
         let (told, start) = (stop.clone(), Instant::now());

@@ -9,12 +9,12 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 
+use cpt_ends_posix::PosixSource;
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan::RANGE_SIZE;
 use cpt_relay::control::Control as _;
 use cpt_relay::documents::selection::Selection;
 use cpt_relay::documents::survey::{listing_key, unselected_key};
-use cpt_relay::ends::posix::PosixSource;
 use cpt_relay::scan;
 use serde_json::{Value, json};
 

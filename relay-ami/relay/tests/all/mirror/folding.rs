@@ -6,12 +6,11 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+use cpt_ends_posix::PosixDestination;
 use cpt_relay::digest::Proof;
 use cpt_relay::documents::extras::{Extra, Spared};
-use cpt_relay::documents::survey::Survey;
 use cpt_relay::documents::text::{DirectoryId, PlanId, TransferId};
-use cpt_relay::ends::posix::PosixDestination;
-use cpt_relay::ends::{Capabilities, Destination, FileId, Left, OpenDestination, Remover, Stop, Tour, View};
+use cpt_relay::ends::{Capabilities, Destination, FileId, Left, OpenDestination, Remover, Room, Stop, Tour, View};
 use serde_json::{Value, json};
 
 use super::{FOLDER, World};
@@ -34,8 +33,8 @@ impl Destination for Folding {
         self.of.capabilities()
     }
 
-    fn survey(&self) -> Survey {
-        self.of.survey()
+    fn room(&self) -> Room {
+        self.of.room()
     }
 
     fn view(&self) -> io::Result<Box<dyn View + '_>> {
@@ -86,7 +85,7 @@ impl Tour for FoldingTour<'_> {
         let (directory, name) = (self.of.of.path().join(path.parent().unwrap()), path.file_name().unwrap().to_str().unwrap());
         let Ok(entries) = fs::read_dir(directory) else { return Ok(None) };
         let found = entries.map(Result::unwrap).find(|entry| folded(entry.file_name().to_str().unwrap()) == folded(name));
-        Ok(found.map(|entry| entry.metadata().unwrap()).map(|found| FileId { device: found.dev(), inode: found.ino() }))
+        Ok(found.map(|entry| entry.metadata().unwrap()).map(|found| FileId([found.dev(), found.ino()])))
     }
 
     fn may_be(&self, id: &FileId) -> bool {

@@ -11,6 +11,7 @@ use std::fs::{self, File};
 use std::path::PathBuf;
 use std::time::{Duration, UNIX_EPOCH};
 
+use cpt_ends_posix::{PosixDestination, PosixSource};
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan::RANGE_SIZE;
 use cpt_relay::control::Control as _;
@@ -21,7 +22,6 @@ use cpt_relay::documents::selection::Selection;
 use cpt_relay::documents::survey::part_key;
 use cpt_relay::documents::text::{DirectoryId, HexDigest, LandingPath};
 use cpt_relay::ends::Destination;
-use cpt_relay::ends::posix::{PosixDestination, PosixSource};
 use cpt_relay::epoch::PROCESSES_PER_START;
 use cpt_relay::mirror::{Confirmed, Extras, MirrorError};
 use cpt_relay::scan;

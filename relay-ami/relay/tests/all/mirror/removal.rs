@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 
+use cpt_ends_posix::PosixDestination;
 use cpt_relay::control::{Control as _, KeyRecord, Side};
 use cpt_relay::digest::Proof;
 use cpt_relay::documents::extras::Remaining;
-use cpt_relay::documents::survey::{Survey, part_key};
+use cpt_relay::documents::survey::part_key;
 use cpt_relay::documents::text::{DirectoryId, PlanId, TransferId};
-use cpt_relay::ends::posix::PosixDestination;
-use cpt_relay::ends::{Capabilities, Destination, Left, OpenDestination, Remover, Tour, View};
+use cpt_relay::ends::{Capabilities, Destination, Left, OpenDestination, Remover, Room, Tour, View};
 use cpt_relay::epoch::PROCESSES_PER_START;
 use cpt_relay::mirror::MirrorError;
 use rustix::fs::{AtFlags, linkat};
@@ -84,8 +84,8 @@ impl Destination for Rewriting<'_> {
         self.1.capabilities()
     }
 
-    fn survey(&self) -> Survey {
-        self.1.survey()
+    fn room(&self) -> Room {
+        self.1.room()
     }
 
     fn view(&self) -> io::Result<Box<dyn View + '_>> {

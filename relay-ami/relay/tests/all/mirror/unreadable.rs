@@ -3,11 +3,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
+use cpt_ends_posix::PosixSource;
 use cpt_relay::documents::entry::{Kind, ListingEntry, Segment};
 use cpt_relay::documents::event::SkipReason;
 use cpt_relay::documents::survey::{LISTING_FOLDER, UNSELECTED_FOLDER};
 use cpt_relay::ends::Source as _;
-use cpt_relay::ends::posix::PosixSource;
 use serde_json::{Value, json};
 
 use super::World;

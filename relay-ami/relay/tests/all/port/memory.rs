@@ -9,10 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use cpt_relay::digest::{ContentHasher, Digest, Proof};
 use cpt_relay::documents::attributes::Attributes;
 use cpt_relay::documents::entry::Kind;
-use cpt_relay::documents::survey::{Problem, Survey};
-use cpt_relay::documents::text::{DirectoryId, PlanId, SchemaVersion1, TransferId};
+use cpt_relay::documents::text::{DirectoryId, PlanId, TransferId};
 use cpt_relay::ends::{
-    Capabilities, Destination, Heard, Hole, Identity, LargeFile, Left, OpenDestination, Placed, Remover, Seen, SmallFile, Tour, View,
+    Capabilities, Destination, Heard, Hole, LargeFile, Left, OpenDestination, Placed, Remover, Room, Seen, SmallFile, Tour, Version, View,
 };
 use cpt_relay::wire::frame::SegmentHeader;
 use rustix::io::Errno;
@@ -80,20 +79,9 @@ impl Destination for MemoryDestination {
         self.capabilities
     }
 
-    fn survey(&self) -> Survey {
+    fn room(&self) -> Room {
         let state = self.state();
-        Survey::Destination {
-            schema_version: SchemaVersion1,
-            daemon_version: "memory",
-            free_bytes: state.free,
-            free_inodes: u64::MAX,
-            occupied: !state.nodes.is_empty(),
-            ways: Vec::new(),
-            kernel: None,
-            write_mb_s: None,
-            problems: Vec::<Problem>::new(),
-            problem_count: 0,
-        }
+        Room { bytes: Some(state.free), occupied: !state.nodes.is_empty(), ..Room::default() }
     }
 
     fn view(&self) -> io::Result<Box<dyn View + '_>> {
@@ -230,7 +218,7 @@ impl SmallFile for Small {
         same(&hasher.update(&self.node.bytes).digest(), digest)
     }
 
-    fn place(self: Box<Self>, path: &[u8]) -> io::Result<Option<Identity>> {
+    fn place(self: Box<Self>, path: &[u8]) -> io::Result<Option<Version>> {
         if self.node.kind == Kind::Hardlink {
             let Self { to, node } = *self;
             let can = to.capabilities;
@@ -287,14 +275,14 @@ impl LargeFile for Large {
         Ok(())
     }
 
-    fn place(&self) -> io::Result<Option<Identity>> {
+    fn place(&self) -> io::Result<Option<Version>> {
         let bytes = self.bytes(|bytes| bytes.clone())?;
         let node = self.to.node(&self.header, bytes)?;
         let mut state = self.to.state();
-        let identity = state.put(&self.header.path, node)?;
+        let version = state.put(&self.header.path, node)?;
         state.partial.remove(&self.header.entry);
         state.notes.parts.remove(&self.header.entry);
-        Ok(Some(identity))
+        Ok(Some(version))
     }
 }
 
@@ -304,9 +292,9 @@ impl View for Sight<'_> {
     fn see(&mut self, path: &[u8]) -> io::Result<Seen> {
         check(path)?;
         let state = self.0.state();
-        let Node { kind, bytes, mode, mtime_ns, identity, .. } = state.nodes.get(path).ok_or(io::ErrorKind::NotFound)?;
+        let Node { kind, bytes, mode, mtime_ns, version, .. } = state.nodes.get(path).ok_or(io::ErrorKind::NotFound)?;
         let target = (*kind == Kind::Symlink).then(|| bytes.clone());
-        Ok(Seen { kind: Some(*kind), size: bytes.len() as u64, mode: *mode, mtime_ns: Some(*mtime_ns), identity: *identity, target })
+        Ok(Seen { kind: Some(*kind), size: bytes.len() as u64, mode: *mode, mtime_ns: Some(*mtime_ns), version: *version, target })
     }
 
     fn attributes(&mut self, path: &[u8], listed: &Attributes) -> io::Result<Attributes> {
@@ -326,9 +314,9 @@ impl View for Sight<'_> {
         })
     }
 
-    fn digest(&mut self, path: &[u8], of: &Identity, heard: Heard<'_>) -> io::Result<Digest> {
+    fn digest(&mut self, path: &[u8], of: &Version, heard: Heard<'_>) -> io::Result<Digest> {
         let state = self.0.state();
-        let node = state.nodes.get(path).filter(|node| node.identity == *of).ok_or(io::ErrorKind::NotFound)?;
+        let node = state.nodes.get(path).filter(|node| node.version == *of).ok_or(io::ErrorKind::NotFound)?;
         heard(node.bytes.len() as u64);
         Ok(*blake3::hash(&node.bytes).as_bytes())
     }

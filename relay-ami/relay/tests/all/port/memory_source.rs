@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Mutex;
 
-use cpt_relay::control::ControlError;
 use cpt_relay::digest::Digest;
 use cpt_relay::documents::entry::{Kind, ListingEntry, Segment};
 use cpt_relay::documents::event::SkipReason;
-use cpt_relay::ends::{Each, Identity, Listed, Source, SourceFailure, SourceFile};
+use cpt_relay::documents::percent;
+use cpt_relay::ends::Halted;
+use cpt_relay::ends::{Each, Listed, Source, SourceFailure, SourceFile, Version};
 
 /// Above all of its paths.
 const ROOT: &str = "/memory/";
@@ -25,8 +26,8 @@ pub struct Item {
 }
 
 impl Item {
-    const fn state(&self) -> Identity {
-        Identity { inode: self.inode, changed_ns: self.version }
+    const fn state(&self) -> Version {
+        Version::of_numbers((self.inode, self.version))
     }
 }
 
@@ -65,7 +66,7 @@ fn failure(reason: SkipReason, source: &str, why: &str) -> SourceFailure {
 }
 
 impl Source for MemorySource {
-    fn list(&self, each: Each<'_>) -> Result<(), ControlError> {
+    fn list(&self, each: Each<'_>) -> Result<(), Halted> {
         let items = self.items.lock().unwrap().clone();
         let mut sorted: Vec<_> = items.into_iter().collect();
         sorted.sort_by(|(one, _), (other, _)| one.split('/').cmp(other.split('/')));
@@ -106,20 +107,20 @@ impl Source for MemorySource {
         Ok(Some(Box::new(opened)))
     }
 
-    fn digest(&self, source: &str) -> io::Result<Digest> {
-        let item = self.named(source).map_err(|failure| io::Error::other(failure.message))?;
+    fn digest(&self, key: &[u8]) -> io::Result<Digest> {
+        let item = self.named(&percent::encode(key)).map_err(|failure| io::Error::other(failure.message))?;
         Ok(*blake3::hash(&item.bytes).as_bytes())
     }
 
-    fn sample(&self, source: &str, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let item = self.named(source).map_err(|failure| io::Error::other(failure.message))?;
+    fn sample(&self, key: &[u8], offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let item = self.named(&percent::encode(key)).map_err(|failure| io::Error::other(failure.message))?;
         let rest = item.bytes.get(usize::try_from(offset).unwrap()..).unwrap_or_default();
         let count = rest.len().min(buffer.len());
         buffer[..count].copy_from_slice(&rest[..count]);
         Ok(count)
     }
 
-    fn read_rate(&self, _: &str, _: u64) -> Option<f64> {
+    fn read_rate(&self, _: &[u8], _: u64) -> Option<f64> {
         None
     }
 }
@@ -127,7 +128,7 @@ impl Source for MemorySource {
 struct Opened<'a> {
     source: &'a MemorySource,
     segment: &'a Segment,
-    state: Identity,
+    state: Version,
 }
 
 impl SourceFile for Opened<'_> {
@@ -142,11 +143,11 @@ impl SourceFile for Opened<'_> {
         Ok(count)
     }
 
-    fn state(&self) -> Identity {
+    fn state(&self) -> Version {
         self.state
     }
 
-    fn check(&self) -> Result<Identity, SourceFailure> {
+    fn check(&self) -> Result<Version, SourceFailure> {
         let now = self.source.named(&self.segment.source)?;
         let Segment { kind, size, mtime_ns, .. } = *self.segment;
         if (now.kind, now.bytes.len() as u64, now.mtime_ns) == (kind, size, mtime_ns) {

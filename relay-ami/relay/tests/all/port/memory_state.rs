@@ -8,7 +8,7 @@ use cpt_relay::documents::attributes::Attributes;
 use cpt_relay::documents::entry::Kind;
 use cpt_relay::documents::text::PlanId;
 use cpt_relay::ends::problem::first_is_missing;
-use cpt_relay::ends::{Identity, Placed};
+use cpt_relay::ends::{Placed, Version};
 use rustix::io::Errno;
 
 /// One entry.
@@ -20,14 +20,14 @@ pub struct Node {
     pub mode: u32,
     pub mtime_ns: i64,
     /// Names of one file have the same.
-    pub identity: Identity,
+    pub version: Version,
     pub attributes: Attributes,
 }
 
 impl Node {
     /// Of no attributes; it is told from others once it is in its place.
     pub fn new(kind: Kind, bytes: Vec<u8>, mode: u32, mtime_ns: i64) -> Self {
-        Self { kind, bytes, mode, mtime_ns, identity: Identity::NONE, attributes: Attributes::default() }
+        Self { kind, bytes, mode, mtime_ns, version: Version::NONE, attributes: Attributes::default() }
     }
 }
 
@@ -59,9 +59,9 @@ impl State {
         self.serial
     }
 
-    fn identity(&mut self) -> Identity {
+    fn version(&mut self) -> Version {
         let inode = self.next();
-        Identity { inode, changed_ns: inode.cast_signed() }
+        Version::of_numbers((inode, inode.cast_signed()))
     }
 
     pub fn take(&mut self, bytes: u64) -> io::Result<()> {
@@ -75,8 +75,8 @@ impl State {
             if self.nodes.get(&above).is_some_and(|found| found.kind != Kind::Directory) {
                 return Err(Errno::NOTDIR.into());
             }
-            let identity = self.identity();
-            self.nodes.entry(above).or_insert(Node { identity, ..Node::new(Kind::Directory, Vec::new(), 0o700, 0) });
+            let version = self.version();
+            self.nodes.entry(above).or_insert(Node { version, ..Node::new(Kind::Directory, Vec::new(), 0o700, 0) });
         }
         Ok(())
     }
@@ -90,22 +90,22 @@ impl State {
         if self.nodes.get(path).is_some_and(|found| found.kind == Kind::Directory) {
             return Err(Errno::ISDIR.into());
         }
-        // A file that is in its place is never written again: a copy of the same identity is another name.
+        // A file that is in its place is never written again: a copy of the same version is another name.
         self.nodes.insert(path.to_vec(), node);
         Ok(())
     }
 
     /// Puts a node into its place, below directories that are made where they are absent.
-    pub fn put(&mut self, path: &[u8], mut node: Node) -> io::Result<Identity> {
+    pub fn put(&mut self, path: &[u8], mut node: Node) -> io::Result<Version> {
         self.make_above(path)?;
         match self.nodes.get(path) {
             Some(found) if found.kind == Kind::Directory && node.kind != Kind::Directory => return Err(Errno::ISDIR.into()),
             Some(found) if found.kind != Kind::Directory && node.kind == Kind::Directory => return Err(Errno::NOTDIR.into()),
             _ => {}
         }
-        node.identity = self.identity();
-        let identity = node.identity;
+        node.version = self.version();
+        let version = node.version;
         self.nodes.insert(path.to_vec(), node);
-        Ok(identity)
+        Ok(version)
     }
 }

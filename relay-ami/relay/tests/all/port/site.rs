@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use cpt_ends_posix::PosixDestination;
 use cpt_relay::documents::entry::Kind;
-use cpt_relay::ends::posix::PosixDestination;
 use cpt_relay::ends::{Capabilities, Destination};
 
 use super::memory::MemoryDestination;

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use cpt_relay::cli::CliError;
+use cpt_command_line::CliError;
 use cpt_relay::documents::event::Failure;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;

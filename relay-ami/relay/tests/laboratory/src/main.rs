@@ -14,10 +14,10 @@ fn main() -> ExitCode {
     if let Some((command, rest)) = arguments.split_first()
         && command == "long-path"
     {
-        cpt_relay::cli::run(|| long_path::run(rest), by_hand::USAGE)
+        cpt_command_line::run(|| long_path::run(rest), by_hand::USAGE)
     } else if options::are_by_hand(&arguments) {
-        cpt_relay::cli::run(|| by_hand::run(arguments), by_hand::USAGE)
+        cpt_command_line::run(|| by_hand::run(arguments), by_hand::USAGE)
     } else {
-        cpt_relay::cli::main(arguments.into_iter())
+        cpt_command_line::main(arguments.into_iter())
     }
 }

@@ -7,14 +7,14 @@ use std::process::ExitCode;
 
 use crate::by_hand::{failed, in_directory, open};
 use crate::options::Options;
-use cpt_relay::cli::CliError;
-use cpt_relay::cli::roles::print_json;
+use cpt_command_line::CliError;
+use cpt_command_line::roles::print_json;
+use cpt_ends_posix::{PosixDestination, PosixSource};
 use cpt_relay::documents::attributes::Preserve;
 use cpt_relay::documents::command::Overwrite;
 use cpt_relay::documents::event::Failure;
 use cpt_relay::documents::survey::Survey;
 use cpt_relay::documents::text::{DirectoryId, HexDigest, LandingPath};
-use cpt_relay::ends::posix::{PosixDestination, PosixSource};
 use cpt_relay::mirror::{Confirmed, Extras, MirrorError};
 use cpt_relay::scan;
 use cpt_relay::select::Selector;

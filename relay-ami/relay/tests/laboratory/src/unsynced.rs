@@ -6,9 +6,8 @@ use std::fs::File;
 use std::io;
 
 use cpt_relay::digest::{Digest, Proof};
-use cpt_relay::documents::survey::Survey;
 use cpt_relay::documents::text::{DirectoryId, PlanId, TransferId};
-use cpt_relay::ends::{Capabilities, Destination, LargeFile, Left, OpenDestination, Placed, Remover, SmallFile, Tour, View};
+use cpt_relay::ends::{Capabilities, Destination, LargeFile, Left, OpenDestination, Placed, Remover, Room, SmallFile, Tour, View};
 use cpt_relay::wire::frame::SegmentHeader;
 
 pub struct Unsynced<D>(pub D);
@@ -24,8 +23,8 @@ impl<D: Destination> Destination for Unsynced<D> {
         self.0.capabilities()
     }
 
-    fn survey(&self) -> Survey {
-        self.0.survey()
+    fn room(&self) -> Room {
+        self.0.room()
     }
 
     fn view(&self) -> io::Result<Box<dyn View + '_>> {

@@ -196,6 +196,12 @@ pub struct Progress {
     pub lanes: Vec<LaneProgress>,
 }
 
+/// Three decimals are enough to read.
+#[must_use]
+pub fn round(rate: f64) -> f64 {
+    (rate * 1000.0).round() / 1000.0
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;

@@ -101,7 +101,7 @@ checked_text!(
     "32 lower-case hexadecimal digits"
 );
 checked_text!(
-    /// Device and inode of a directory.
+    /// Tells a destination from another one that its path may lead to: two numbers of its kind's, of a directory its device and inode.
     DirectoryId,
     |text| text.split_once(':').is_some_and(|(device, inode)| is_digits(device) && is_digits(inode)),
     "the device and inode of a directory, such as 66305:131"

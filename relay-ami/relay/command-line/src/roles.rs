@@ -1,0 +1,358 @@
+//! Commands from the control plane.
+
+use std::fs::File;
+use std::net::{SocketAddrV4, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_lc_rs::signature::Ed25519KeyPair;
+
+use super::end_roles::{SendOptions, Sender, route_key, run_receiver};
+use super::mark_roles;
+use super::mirror_roles;
+use super::options::Options;
+use super::run_as;
+use super::{CliError, Failure, allowed_paths};
+use cpt_control_aws::aws::Aws;
+use cpt_control_aws::clients::Setup;
+use cpt_ends_posix::{self as posix, PosixDestination, PosixSource};
+use cpt_relay::acceptor::Limits;
+use cpt_relay::control::{Control, ControlError};
+use cpt_relay::defaults::{CONTROL_START, ORDER_KEPT, PROBE_REFUSED, THREADS_AT_ONCE};
+use cpt_relay::documents::command::{self, Command};
+use cpt_relay::documents::end::{DestinationEnd, MachineDestination, SourceEnd};
+use cpt_relay::documents::plan::TransferPlan;
+use cpt_relay::documents::text::{AnnouncementKey, KeepName, TransferId};
+use cpt_relay::ends::Destination as _;
+use cpt_relay::rate::{Bucket, RateRules};
+use cpt_relay::ready::ReadyFile;
+use cpt_relay::receive;
+use cpt_relay::send::{Patience, sent_journal};
+use cpt_relay::stop::Stop;
+use cpt_relay::{compare, descriptors, net, peer, probe, ready, relay, scan, watchdog};
+
+/// Waits for a ready file and prints it.
+pub(super) fn await_ready(options: &Options) -> Result<ExitCode, CliError> {
+    let [file] = options.paths.as_slice() else { return Err(CliError::Usage("await-ready needs one file".to_owned())) };
+    let seconds = options.seconds.unwrap_or(20.0);
+    match ready::wait(file, Duration::from_secs_f64(seconds)) {
+        Some(line) => {
+            println!("{line}");
+            Ok(ExitCode::SUCCESS)
+        }
+        None => Err(CliError::failed(Failure::NotReady, format!("{} did not appear within {seconds} s", file.display()))),
+    }
+}
+
+/// The ready file, open and empty.
+pub fn ready_file(path: Option<&Path>) -> Result<ReadyFile, CliError> {
+    ReadyFile::open(path).map_err(|error| CliError::failed(Failure::ReadyFile, error))
+}
+
+fn read_command(options: &Options) -> Result<(PathBuf, Command), CliError> {
+    let missing = || CliError::Usage(format!("{} needs --command FILE", options.role));
+    let file = options.command.clone().ok_or_else(missing)?;
+    let wrong = |why: String| CliError::Usage(format!("--command {}: {why}", file.display()));
+    let text = std::fs::read(&file).map_err(|error| wrong(error.to_string()))?;
+    let command = Command::parse(&text).map_err(wrong)?;
+    let age = file.metadata().ok().and_then(|metadata| metadata.modified().ok()?.elapsed().ok()).unwrap_or_default();
+    if age > ORDER_KEPT {
+        return Err(wrong(format!("is {} days old; an order holds for {}", age.as_secs() / 86_400, ORDER_KEPT.as_secs() / 86_400)));
+    }
+    Ok((file, command))
+}
+
+/// Gives up whatever the command does not need: paths that the owner of the machine keeps back, and the rights of another user.
+fn begin(command: &Command) -> Result<(), String> {
+    allowed_paths::enforce(command).map_err(|error| error.to_string())?;
+    run_as::assume(command).map_err(|why| why.to_string())
+}
+
+/// Makes the destination of the receiver's command, as the user who will write there, and prints it as a value of systemd's:
+/// the unit of the receiver may write nowhere else.
+pub(super) fn make_destination(options: &Options) -> Result<ExitCode, CliError> {
+    let (file, command) = read_command(options)?;
+    let Command::Receive(receive) = &command else {
+        return Err(CliError::Usage(format!("--command {}: make-destination needs the command of a receiver", file.display())));
+    };
+    begin(&command).map_err(|why| CliError::failed(Failure::RunAs, why))?;
+    let DestinationEnd::Machine(end) = &receive.end;
+    let made = posix::make(end.path.as_str().as_bytes());
+    let path = made.map_err(|error| CliError::failed(Failure::DestinationError, format!("{}: {error}", end.path)))?;
+    println!("{}", posix::quoted(&path));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Files that a sender leaves for its successor on the same machine.
+struct KeptBySender {
+    route_key: Ed25519KeyPair,
+    /// Without it, what has arrived is read from the source again.
+    journal: Option<File>,
+}
+
+impl KeptBySender {
+    fn beside(command: &Path) -> Result<Self, CliError> {
+        let journal = sent_journal::open(&command.with_extension("sent"));
+        let journal = journal.inspect_err(|error| tracing::warn!(%error, "journal of what was sent")).ok();
+        Ok(Self { route_key: route_key(Some(&command.with_extension("key")))?, journal })
+    }
+}
+
+/// A file for what has no room in memory, on the file system of the command; none where that makes no such files.
+fn overflow_beside(command: &Path) -> Option<File> {
+    let directory = command.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let overflow = File::open(directory).and_then(posix::nameless);
+    overflow.inspect_err(|error| tracing::warn!(%error, "file for what has no room in memory")).ok()
+}
+
+/// Runs the command that the file holds.
+pub(super) fn by_command(options: &Options) -> Result<ExitCode, CliError> {
+    let (file, command) = read_command(options)?;
+    let wrong = |why: String| CliError::Usage(format!("--command {}: {why}", file.display()));
+    let role = match &command {
+        Command::ScanSource(_)
+        | Command::ScanDestination(_)
+        | Command::ScanDigests(_)
+        | Command::ScanComparison(_)
+        | Command::ScanExtras(_)
+        | Command::ScanMark(_)
+        | Command::ScanMarked(_) => "scan",
+        Command::Delete(_) => "delete",
+        Command::Receive(_) => "receive",
+        Command::Send(_) => "send",
+        Command::Relay(_) => "relay",
+        Command::ProbeListen(_) | Command::ProbeConnect(_) => "probe",
+    };
+    if role != options.role {
+        return Err(wrong(format!("role is {role:?}, but the command line says {:?}", options.role)));
+    }
+    // What lies in root's own directory is opened before the process becomes another user, and that before it has threads.
+    let ready = ready_file(options.ready.as_deref())?;
+    // Beside the command: what stops the transfer's units removes both.
+    let kept = matches!(command, Command::Send(_)).then(|| KeptBySender::beside(&file)).transpose()?;
+    let overflow = matches!(command, Command::Send(_) | Command::ScanSource(_)).then(|| overflow_beside(&file)).flatten();
+    let rules = rules()?;
+    if let Err(why) = posix::check_kernel().and_then(|()| begin(&command)) {
+        return match command {
+            Command::ScanSource(command::ScanSource { end: SourceEnd::Machine(end), .. }) => {
+                print_json(&scan::refused_source(end.paths[0].path().as_str().as_ref(), why))
+            }
+            Command::ScanDestination(command::ScanDestination { end: DestinationEnd::Machine(end), .. }) => {
+                print_json(&posix::refused(end.path.as_str().as_ref(), why).survey())
+            }
+            _ => Err(CliError::failed(Failure::RunAs, why)),
+        };
+    }
+    // Neither leaves anything behind that it would have to tidy up: the signal itself ends it, whatever it hangs in.
+    let stop = if matches!(role, "scan" | "delete") { Stop::new() } else { Stop::on_signals() };
+    let stop = stop.map_err(|error| CliError::failed(Failure::Signals, error))?;
+    watchdog::start().map_err(|error| CliError::failed(Failure::Signals, error))?;
+    match obey(command, options.machine.as_deref(), &ready, (kept, overflow), rules, &stop) {
+        // It was told to stop before it had begun.
+        Err(CliError::Failed { class: Failure::ControlUnavailable, .. }) if stop.is_requested() => Ok(ExitCode::SUCCESS),
+        result => result,
+    }
+}
+
+fn obey(
+    command: Command,
+    machine: Option<&str>,
+    ready: &ReadyFile,
+    (kept, overflow): (Option<KeptBySender>, Option<File>),
+    rules: RateRules,
+    stop: &Stop,
+) -> Result<ExitCode, CliError> {
+    let alone =
+        |place| -> Result<Aws, CliError> { Ok(Aws::new(place, stop, &Setup::AWS).map_err(control_error)?.with_patience(CONTROL_START)) };
+    match command {
+        Command::ScanSource(scan) => {
+            let control = alone(&scan.control)?;
+            let options = scan::Options { announce: scan.announce.as_ref().map(AnnouncementKey::as_str), compress: scan.compress };
+            let SourceEnd::Machine(end) = &scan.end;
+            let lands_as = end.paths.iter().map(|path| path.lands_as().map(|path| path.as_str().as_bytes().to_vec()));
+            let source = source_of(&scan.end)
+                .landing_as(lands_as)
+                .selecting(scan.select)
+                .preserving(end.preserve)
+                .listing_unreadable(scan.list_unreadable);
+            let source = source.spilling_into(overflow).leaving_free(scan.keep_replaced);
+            print_json(&scan::source(&source, &control, &scan.control.prefix, options).map_err(control_error)?)
+        }
+        Command::ScanDestination(scan) => {
+            let DestinationEnd::Machine(end) = &scan.end;
+            match posix::cannot_keep(end.path.as_str().as_ref(), &end.preserve) {
+                Some(why) => print_json(&posix::refused(end.path.as_str().as_ref(), why).survey()),
+                None => print_json(&keeping(&scan.end, scan.keep_replaced.as_ref(), &scan.transfer_id).room().survey()),
+            }
+        }
+        Command::ScanDigests(scan) => {
+            let control = alone(&scan.control)?;
+            let listing = compare::Listing { control: &control, prefix: &scan.control.prefix, parts: scan.parts };
+            print_json(&listing.digests(&source_of(&scan.end)).map_err(control_error)?)
+        }
+        Command::ScanComparison(scan) => {
+            let control = alone(&scan.control)?;
+            let listing = compare::Listing { control: &control, prefix: &scan.control.prefix, parts: scan.parts };
+            let rule = compare::Rule { by: scan.compare, overwrite: scan.overwrite, resend_all: scan.resend_all };
+            let found = listing.with_destination(&destination_of(&scan.end), rule, &scan.folder, &scan.equal_folder);
+            print_json(&found.map_err(control_error)?)
+        }
+        Command::ScanExtras(scan) => {
+            let destination = keeping(&scan.end, scan.keep_replaced.as_ref(), &scan.transfer_id);
+            mirror_roles::scan_extras(&scan, &destination, &alone(&scan.control)?)
+        }
+        Command::ScanMark(scan) => mark_roles::mark(&scan, posix::mark),
+        Command::ScanMarked(scan) => mark_roles::marked(&scan, posix::is_marked),
+        Command::Delete(delete) => {
+            let destination = keeping(&delete.end, delete.keep_replaced.as_ref(), &delete.transfer_id);
+            mirror_roles::delete(&delete, &destination, &alone(&delete.control)?)
+        }
+        Command::Receive(command) => receive(ready, rules, command, stop),
+        Command::Send(command) => {
+            let KeptBySender { route_key: key, journal } = match kept {
+                Some(kept) => kept,
+                None => KeptBySender { route_key: route_key(None)?, journal: None },
+            };
+            let sender = Sender::new(command.transfer_id.clone(), command.epoch, key, rules)?.noting(journal, overflow);
+            send(ready, sender, command, stop)
+        }
+        Command::Relay(command) => relay(ready, rules, &command, machine, stop),
+        Command::ProbeListen(probe) => {
+            let addresses: Vec<_> = probe.listen.iter().map(|address| address.0).collect();
+            print_probe(&match net::listen(&addresses, stop) {
+                Ok(listeners) => probe::listen(&listeners, Duration::from_secs_f64(probe.seconds), stop),
+                Err(error) => probe::Report::refused(&error),
+            })
+        }
+        Command::ProbeConnect(probe) => {
+            print_probe(&probe::connect(probe.address.0, Duration::from_secs_f64(probe.seconds), PROBE_REFUSED, stop))
+        }
+    }
+}
+
+/// A destination with the directory in which a command says that what is replaced is kept.
+fn keeping(end: &DestinationEnd, name: Option<&KeepName>, transfer: &TransferId) -> PosixDestination {
+    destination_of(end).keeping(name, transfer)
+}
+
+fn destination_of(DestinationEnd::Machine(end): &DestinationEnd) -> PosixDestination {
+    PosixDestination::new(end.path.as_str().into())
+}
+
+fn source_of(SourceEnd::Machine(end): &SourceEnd) -> PosixSource {
+    PosixSource::new(end.paths.iter().map(|path| path.path().as_str().into()).collect())
+}
+
+pub fn control_error(error: ControlError) -> CliError {
+    CliError::failed(Failure::ControlUnavailable, error)
+}
+
+pub fn print_json(document: &impl serde::Serialize) -> Result<ExitCode, CliError> {
+    println!("{}", serde_json::to_string(document).map_err(|error| CliError::failed(Failure::Output, error))?);
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn print_probe(report: &probe::Report) -> Result<ExitCode, CliError> {
+    print_json(report)?;
+    Ok(if report.reachable { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+pub fn rules() -> Result<RateRules, CliError> {
+    RateRules::from_environment().map_err(|why| CliError::failed(Failure::RateRules, why))
+}
+
+/// The clients with the plan that they are for.
+fn with_plan(place: &command::ControlPlace, transfer: &TransferId, key: &str, stop: &Stop) -> Result<(Arc<Aws>, TransferPlan), CliError> {
+    let control = Aws::new(place, stop, &Setup::AWS).map_err(control_error)?.with_patience(CONTROL_START);
+    let plan = read_plan(&control, transfer, key)?;
+    // From now on whoever asks decides how long.
+    Ok((Arc::new(control.with_patience(Duration::ZERO).with_range_size(plan.range_size)), plan))
+}
+
+pub fn read_plan(control: &dyn Control, transfer: &TransferId, key: &str) -> Result<TransferPlan, CliError> {
+    let text = control.read_object(key, None).map_err(control_error)?;
+    let plan = TransferPlan::parse(&text).map_err(|why| CliError::failed(Failure::PlanInvalid, format!("{key}: {why}")))?;
+    if plan.transfer_id != *transfer {
+        return Err(CliError::failed(
+            Failure::PlanInvalid,
+            format!("{key}: transferId is {}; the command's is {transfer}", plan.transfer_id),
+        ));
+    }
+    Ok(plan)
+}
+
+fn receive(ready: &ReadyFile, rules: RateRules, command: command::Receive, stop: &Stop) -> Result<ExitCode, CliError> {
+    let (control, plan) = with_plan(&command.control, &command.transfer_id, &command.plan, stop)?;
+    let addresses: Vec<_> = command.listen.iter().map(|address| address.0).collect();
+    let DestinationEnd::Machine(MachineDestination { preserve, .. }) = command.end;
+    let destination = keeping(&command.end, command.keep_replaced.as_ref(), &command.transfer_id);
+    let config = receive::Config {
+        transfer: command.transfer_id,
+        epoch: command.epoch,
+        before: None,
+        destination: Box::new(destination.making(&command.above)),
+        plan,
+        plan_key: command.plan,
+        prefix: command.control.prefix,
+        rules,
+        limits: Limits::RECEIVER,
+        verify: command.verify,
+        placing_threads: THREADS_AT_ONCE,
+        preserve,
+    };
+    run_receiver(config, control, &addresses, ready, stop)
+}
+
+fn send(ready: &ReadyFile, sender: Sender, command: command::Send, stop: &Stop) -> Result<ExitCode, CliError> {
+    let (control, plan) = with_plan(&command.control, &command.transfer_id, &command.plan, stop)?;
+    let sender = sender.publish(&*control, stop)?;
+    ready.write("send", &[], None).map_err(|error| CliError::failed(Failure::ReadyFile, error))?;
+    let keepalive = Duration::from_secs(command.keepalive_seconds);
+    let options = SendOptions {
+        keepalive,
+        patience: Patience::default(),
+        compress: command.compress,
+        proof: command.verify.proof(),
+        has_fixed_lanes: false,
+    };
+    let source = Arc::new(source_of(&command.end));
+    sender.run((plan, command.plan), command.control.prefix, source, options, control, stop)
+}
+
+fn relay(ready: &ReadyFile, rules: RateRules, command: &command::Relay, machine: Option<&str>, stop: &Stop) -> Result<ExitCode, CliError> {
+    let id = machine.ok_or_else(|| CliError::Usage("relay needs --machine, the instance id of this machine".to_owned()))?;
+    let told = command.machines.get(id).ok_or_else(|| CliError::Usage(format!("--machine {id}: the command is for others")))?;
+    let route_key = peer::route_key_from_text(command.sender_route_key.as_str());
+    let route_key = route_key.ok_or_else(|| CliError::Usage("senderRouteKey is no key of 32 bytes".to_owned()))?;
+    let addresses: Vec<_> = told.listen.iter().map(|address| address.0).collect();
+    let idle = Duration::from_secs(command.idle_seconds);
+    let (transfer, known_as) = (command.transfer_id.clone(), addresses.clone());
+    let lifetime = told.time_to_live_seconds.map(|seconds| relay::Lifetime::new(Duration::from_secs(seconds)));
+    let bandwidth = told.bandwidth_limit_mbps.map(Bucket::of_megabits);
+    let config = relay::Config { transfer, route_key, known_as, idle, lifetime, rules, bandwidth, limits: Limits::RELAY };
+    open_files(descriptors::Role::Relay)?;
+    run_relay(config, &listen(&addresses, stop)?, Some(&told.node_id), ready, stop)
+}
+
+/// Returns whether the process may open the files that the role may need.
+pub fn open_files(role: descriptors::Role) -> Result<(), CliError> {
+    descriptors::check(role).map_err(|error| CliError::failed(Failure::TooFewOpenFiles, error))
+}
+
+pub fn listen(addresses: &[SocketAddrV4], stop: &Stop) -> Result<Vec<TcpListener>, CliError> {
+    net::listen(addresses, stop).map_err(|error| CliError::failed(Failure::ListenFailed, error))
+}
+
+pub fn run_relay(
+    config: relay::Config,
+    listeners: &[TcpListener],
+    node_id: Option<&str>,
+    ready: &ReadyFile,
+    stop: &Stop,
+) -> Result<ExitCode, CliError> {
+    ready.write("relay", listeners, node_id).map_err(|error| CliError::failed(Failure::ReadyFile, error))?;
+    relay::run(config, listeners, stop).map_err(|error| CliError::failed(Failure::RelayError, error))?;
+    Ok(ExitCode::SUCCESS)
+}

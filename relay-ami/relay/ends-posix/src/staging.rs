@@ -1,0 +1,215 @@
+//! The hidden directory in which entries of one file system wait for their places, and the files in it.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
+use std::time::Instant;
+
+use rustix::fs::{self, AtFlags, FallocateFlags, FileType, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::attributes::kept;
+use super::identity::birth;
+use super::measured::{self, Measured};
+use super::tree::{BENEATH, NEW_DIRECTORY, make_directory};
+use cpt_process::EXIT_TIMEOUT;
+
+const NEW_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
+const PERMISSIONS: Mode = Mode::RWXU.union(Mode::RWXG).union(Mode::RWXO);
+/// What a new file is opened with.
+pub const NEW: OFlags = OFlags::RDWR.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+/// Magic numbers of `statfs` (linux/magic.h).
+const TMPFS_MAGIC: fs::FsWord = 0x0102_1994;
+const FUSE_SUPER_MAGIC: fs::FsWord = 0x6573_5546;
+
+pub struct Staging {
+    pub directory: OwnedFd,
+    /// Whether room is reserved before a large file is written: not in memory, where that would fill in every page first,
+    /// 0.2 s per GB in which no lane can go on.
+    reserves: bool,
+    /// Whether each file and directory must be synced by itself: the kernel does not pass `syncfs` on to a program that serves a
+    /// file system.
+    pub syncs_each: bool,
+    /// Bits of a mode that a new file does not get, because of the process's mask, say. All, where files get more than was asked.
+    pub masked: Mode,
+    pub measured: Measured,
+}
+
+impl Staging {
+    /// The directory `name` of a directory, made where it is absent, without the small files that an earlier process left in it. One receiver at
+    /// a time has it.
+    pub fn open(parent: &OwnedFd, name: &str) -> io::Result<Self> {
+        let directory = open_locked(parent, name)?;
+        let kind = fs::fstatfs(&directory)?.f_type;
+        let (measured, masked) = measured::among(&directory)?;
+        let staging = Self { directory, reserves: kind != TMPFS_MAGIC, syncs_each: kind == FUSE_SUPER_MAGIC, masked, measured };
+        // Only large files are worth keeping: a small one comes again as a whole, under another name.
+        for name in staging.names()? {
+            if name.contains(&b'-') {
+                fs::unlinkat(&staging.directory, OsStr::from_bytes(&name), AtFlags::empty())?;
+            }
+        }
+        Ok(staging)
+    }
+
+    /// Returns whether a file that is made with `mode` has the one that it is to have in the end.
+    pub fn has_mode_when_made(&self, mode: u16) -> bool {
+        let mode = kept(mode);
+        mode.contains(NEW_FILE) && PERMISSIONS.contains(mode) && !mode.intersects(self.masked)
+    }
+
+    /// A new file, which this user can write; as far as it can be had at once, with the mode it will have in the end. Others cannot reach it
+    /// where it is.
+    pub fn create(&self, name: &str, mode: u16) -> io::Result<File> {
+        Ok(self.instead(name, || fs::openat(&self.directory, name, NEW, new_mode(mode)))?.into())
+    }
+
+    /// A symbolic link; its target is never looked at.
+    pub fn link(&self, name: &str, target: &[u8]) -> io::Result<()> {
+        Ok(self.instead(name, || fs::symlinkat(OsStr::from_bytes(target), &self.directory, name))?)
+    }
+
+    /// Makes something in the place of what has its name: left by an earlier process of this transfer, or planted.
+    pub fn instead<T>(&self, name: &str, make: impl Fn() -> rustix::io::Result<T>) -> rustix::io::Result<T> {
+        match make() {
+            Err(Errno::EXIST) => {
+                self.discard(name);
+                make()
+            }
+            other => other,
+        }
+    }
+
+    /// Gives a large file its size, with its room reserved unless it has holes.
+    pub fn set_size(&self, file: &File, size: u64, sparse: bool) -> io::Result<()> {
+        if self.reserves && !sparse {
+            match fs::fallocate(file, FallocateFlags::empty(), 0, size) {
+                Ok(()) => {}
+                // The file system cannot reserve; a full disk will show when it is written.
+                Err(Errno::OPNOTSUPP) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        file.set_len(size)
+    }
+
+    /// A file for reading, past the page cache where the file system can: then the second is true.
+    pub fn reopen(&self, name: &str) -> io::Result<(File, bool)> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        match fs::openat(&self.directory, name, flags | OFlags::DIRECT, Mode::empty()) {
+            Ok(file) => Ok((file.into(), true)),
+            Err(Errno::INVAL) => Ok((fs::openat(&self.directory, name, flags, Mode::empty())?.into(), false)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A file that is there and is nothing but that: writing through another name of a file would change that file.
+    pub fn open_own(&self, name: &str) -> io::Result<Option<File>> {
+        match fs::statat(&self.directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) if is_own(&stat) => {}
+            Ok(_) | Err(Errno::NOENT) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        }
+        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = fs::openat(&self.directory, name, flags, Mode::empty())?;
+        Ok(is_own(&fs::fstat(&file)?).then(|| file.into()))
+    }
+
+    pub fn discard(&self, name: &str) {
+        if let Err(error) = fs::unlinkat(&self.directory, name, AtFlags::empty()) {
+            tracing::debug!(name, %error, "discard");
+        }
+    }
+
+    /// A file's bytes, size, mode and time are on the disk after the next sync.
+    pub fn prepare_sync(&self, file: &File) -> io::Result<()> {
+        if self.syncs_each { file.sync_all() } else { Ok(()) }
+    }
+
+    pub fn names(&self) -> io::Result<Vec<Vec<u8>>> {
+        let names = fs::Dir::read_from(&self.directory)?.map(|entry| Ok(entry?.file_name().to_bytes().to_vec()));
+        let names: io::Result<Vec<Vec<u8>>> = names.collect();
+        Ok(names?.into_iter().filter(|name| !matches!(&**name, b"." | b"..")).collect())
+    }
+
+    /// Removes all that is in it; `removed` hears of each file.
+    pub fn clear(&self, removed: &dyn Fn()) -> io::Result<()> {
+        self.names()?.iter().try_for_each(|name| {
+            fs::unlinkat(&self.directory, OsStr::from_bytes(name), AtFlags::empty())?;
+            removed();
+            Ok(())
+        })
+    }
+
+    /// Returns whether a large entry's file is as an earlier process left it, so that it will be written on. Another one of its name and size
+    /// was made later.
+    pub fn is_left(&self, entry: u64, size: u64, born_ns: i64) -> bool {
+        let name = entry.to_string();
+        let found = fs::statat(&self.directory, &name, AtFlags::SYMLINK_NOFOLLOW);
+        found.is_ok_and(|stat| is_own(&stat) && u64::try_from(stat.st_size) == Ok(size)) && born_ns == birth(&self.directory, &name)
+    }
+
+    /// Returns whether a large entry has a file here.
+    pub fn has(&self, entry: u64) -> bool {
+        fs::statat(&self.directory, entry.to_string(), AtFlags::SYMLINK_NOFOLLOW).is_ok()
+    }
+}
+
+/// The mode that a file is made with, to have `mode` in the end.
+pub fn new_mode(mode: u16) -> Mode {
+    NEW_FILE | kept(mode)
+}
+
+/// The locked directory, made where it is absent.
+fn open_locked(parent: &OwnedFd, name: &str) -> io::Result<OwnedFd> {
+    loop {
+        make_directory(parent, name.as_bytes(), NEW_DIRECTORY)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = fs::openat2(parent, name, flags, Mode::empty(), BENEATH)?;
+        let own = fs::fstat(&directory)?;
+        // Somebody else's directory of this name could be filled with what we then write through.
+        if own.st_uid != rustix::process::geteuid().as_raw() {
+            return Err(io::Error::other(format!("{name} belongs to another user; remove it")));
+        }
+        make_private(&directory, own.st_mode)?;
+        lock_alone(&directory)?;
+        // The receiver that ended meanwhile may have removed it.
+        match fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(now) if (now.st_dev, now.st_ino) == (own.st_dev, own.st_ino) => return Ok(directory),
+            Ok(_) | Err(Errno::NOENT) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Takes a directory of ours away from all others. Where a file system has no modes of its own, it is as private as that is.
+fn make_private(directory: &OwnedFd, mode: u32) -> io::Result<()> {
+    if Mode::from_raw_mode(mode) == NEW_DIRECTORY {
+        return Ok(());
+    }
+    match fs::fchmod(directory, NEW_DIRECTORY) {
+        Ok(()) | Err(Errno::PERM | Errno::NOTSUP | Errno::NOSYS) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// One receiver at a time: two would rename each other's half files. One that is ending is waited for.
+fn lock_alone(directory: &OwnedFd) -> io::Result<()> {
+    let deadline = Instant::now() + EXIT_TIMEOUT;
+    loop {
+        match fs::flock(directory, FlockOperation::NonBlockingLockExclusive) {
+            // The file system has no locks.
+            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOLCK | Errno::NOSYS) => return Ok(()),
+            Err(Errno::WOULDBLOCK) if Instant::now() < deadline => std::thread::sleep(std::time::Duration::from_millis(50)),
+            Err(Errno::WOULDBLOCK) => return Err(io::Error::other("another receiver of this transfer runs here")),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// A file that is nothing but what is written here.
+fn is_own(stat: &fs::Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_nlink == 1
+}
