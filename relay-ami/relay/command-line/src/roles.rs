@@ -215,7 +215,7 @@ fn obey(
                 Some(kept) => kept,
                 None => KeptBySender { route_key: route_key(None)?, journal: None },
             };
-            let sender = Sender::new(command.transfer_id.clone(), command.epoch, key, rules)?.noting(journal, overflow);
+            let sender = Sender::new(command.transfer_id.clone(), (command.seat, command.epoch), key, rules)?.noting(journal, overflow);
             send(ready, sender, command, stop)
         }
         Command::Relay(command) => relay(ready, rules, &command, machine, stop),
@@ -290,6 +290,7 @@ fn receive(ready: &ReadyFile, rules: RateRules, command: command::Receive, stop:
     let destination = keeping(&command.end, command.keep_replaced.as_ref(), &command.transfer_id);
     let config = receive::Config {
         transfer: command.transfer_id,
+        seat: command.seat,
         epoch: command.epoch,
         before: None,
         destination: Box::new(destination.making(&command.above)),

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use super::end::{DestinationEnd, End, SourceEnd};
 pub use super::options::{Compare, Compress, Overwrite, SourcePath, Verify};
 use super::percent;
+use super::seat::{Role, Seat};
 use super::selection::Selection;
 use super::text::{
     Address, AnnouncementKey, DirectoryId, HexDigest, KeepName, LandingPath, MarkName, Partition, Region, RouteKeyText, SchemaVersion1,
@@ -198,6 +199,7 @@ command!(
     /// Receive into a directory.
     Receive {
         control: ControlPlace,
+        seat: Seat,
         epoch: u64,
         listen: Vec<Address>,
         end: DestinationEnd,
@@ -216,6 +218,7 @@ command!(
     /// Send the chunks of a plan.
     Send {
         control: ControlPlace,
+        seat: Seat,
         epoch: u64,
         plan: String,
         /// As in the scan that listed them.
@@ -331,6 +334,9 @@ impl Command {
             let right = (0.0..=MAX_PROBE_SECONDS).contains(&seconds);
             if right { Ok(()) } else { Err(format!("seconds is {seconds}; it must be from 0 to {MAX_PROBE_SECONDS}")) }
         };
+        let seat_of = |role: Role, seat: Seat| {
+            if seat.role == role { Ok(()) } else { Err(format!("seat is {seat}, which is none of a {}", role.as_str())) }
+        };
         let life = |name: &str, seconds: u64| {
             let right = (1..=MAX_TIME_TO_LIVE_SECONDS).contains(&seconds);
             if right { Ok(()) } else { Err(format!("{name} is {seconds}; it must be from 1 to {MAX_TIME_TO_LIVE_SECONDS}")) }
@@ -353,8 +359,12 @@ impl Command {
             }
             Self::ScanExtras(scan) => at_least_one("within", scan.within.as_ref().map_or(1, Vec::len)),
             Self::Delete(delete) => positive("epoch", delete.epoch).and(positive("parts", delete.parts)),
-            Self::Receive(receive) => at_least_one("listen", receive.listen.len()).and(positive("epoch", receive.epoch)),
-            Self::Send(send) => positive("epoch", send.epoch).and(life("keepaliveSeconds", send.keepalive_seconds)),
+            Self::Receive(receive) => at_least_one("listen", receive.listen.len())
+                .and(positive("epoch", receive.epoch))
+                .and(seat_of(Role::Receiver, receive.seat)),
+            Self::Send(send) => {
+                positive("epoch", send.epoch).and(seat_of(Role::Sender, send.seat)).and(life("keepaliveSeconds", send.keepalive_seconds))
+            }
             Self::Relay(relay) => relay
                 .machines
                 .values()

@@ -11,6 +11,7 @@ pub mod membership;
 pub mod options;
 pub mod percent;
 pub mod plan;
+pub mod seat;
 pub mod selection;
 pub mod survey;
 pub mod text;
