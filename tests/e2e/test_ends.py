@@ -3,6 +3,7 @@
 import json
 import math
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,12 @@ def stop(account: Account, name: str, seat_id: str) -> None:
 def receiver(account: Account, name: str) -> dict[str, Any]:
     """The receiver's last report."""
     return dict(json.loads((account.record(name, "progress#r0") or {})["document"]))
+
+
+def was_refused(account: Account, name: str, times: int) -> bool:
+    """Whether the receiver was to be started again so many times, the last time in vain."""
+    seen: dict[str, Any] = (account.record(name, "transfer") or {})["seats"]["seats"]["r0"]
+    return int(seen.get("restarts", 0)) == times and "NotManaged" in seen.get("trouble", "")
 
 
 def look(account: Account, name: str, seat_id: str) -> None:
@@ -128,8 +135,11 @@ def test_end_that_never_comes_back_is_given_up_and_nothing_is_left(account: Acco
         Fault(operation="SendCommand", region=OTHER, document="cpt-receive", code="InvalidInstanceId", count=3)
     )
     stop(account, "gone", "r0")
-    for _ in range(4):
+    for times in range(1, 4):
         look(account, "gone", "r0")
+        # A refusal that was not used up would meet the next transfer.
+        account.cloud.wait_for(partial(was_refused, account, "gone", times), 30)
+    look(account, "gone", "r0")
     run = account.wait(arn)
     assert (run.status, run.error) == ("FAILED", "EndSilent")
     assert "the receiver on" in str(run.cause)
