@@ -11,6 +11,7 @@ from lambdas.core.chunks.chunk_life import Change
 from lambdas.core.chunks.pace import Pace, spread
 from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.errors import Throttled
+from lambdas.core.transfer.partition import Partition
 
 BATCH = 25
 # Eight batches in flight keep a Lambda of 2 GB busy (1.2 vCPU); the client's adaptive mode slows them when throttled.
@@ -61,35 +62,35 @@ class DynamoChunkStore:
             raise Throttled(f"DynamoDB left {len(rest)} chunk items unwritten after {len(_BACK_OFFS)} tries")
         return at_once
 
-    def get(self, shared: str, chunk: int) -> Chunk | None:
+    def get(self, partition: Partition, chunk: int) -> Chunk | None:
         """See ChunkStore."""
-        item = self._table.get(**_key(shared, chunk))
+        item = self._table.get(**_key(partition, chunk))
         return Chunk.from_document(item) if item else None
 
-    def read(self, shared: str, plan: TransferPlan) -> Iterator[Chunk]:
+    def read(self, partition: Partition, plan: TransferPlan) -> Iterator[Chunk]:
         """See ChunkStore; the ranges of one wave are queried at the same time."""
         numbers, end = iter(plan.ranges), plan.first_range * plan.range_size + plan.chunks
         with ThreadPoolExecutor(WORKERS) as pool:
             while wave := list(islice(numbers, WORKERS)):
-                for found in pool.map(lambda number: self._range(shared, number), wave):
+                for found in pool.map(lambda number: self._range(partition, number), wave):
                     yield from (chunk for chunk in found if chunk.chunk < end)
 
-    def _range(self, shared: str, number: int) -> list[Chunk]:
+    def _range(self, partition: Partition, number: int) -> list[Chunk]:
         first, last = item_key(number * RANGE_SIZE), item_key((number + 1) * RANGE_SIZE - 1)
         items = self._table.query(
             "rangeKey = :range AND itemKey BETWEEN :first AND :last",
-            range=range_key(shared, number),
+            range=range_key(partition, number),
             first=first,
             last=last,
         )
         return [Chunk.from_document(item) for item in items]
 
-    def change(self, shared: str, chunk: int, change: Change) -> bool:
+    def change(self, partition: Partition, chunk: int, change: Change) -> bool:
         """See ChunkStore."""
         new = change.document
         values = {_placeholder(name): value for name, value in new.items()}
         held = {"pending": "PENDING", "attempt": change.attempt}
-        key = _key(shared, chunk)
+        key = _key(partition, chunk)
         return self._table.update(key, update_of(change), STILL_THERE, _NAMES, **held, **values) is not None
 
 
@@ -103,5 +104,5 @@ def _placeholder(name: str) -> str:
     return "nextAttempt" if name == "attempt" else name
 
 
-def _key(shared: str, chunk: int) -> dict[str, str]:
-    return {"rangeKey": range_key(shared, chunk // RANGE_SIZE), "itemKey": item_key(chunk)}
+def _key(partition: Partition, chunk: int) -> dict[str, str]:
+    return {"rangeKey": range_key(partition, chunk // RANGE_SIZE), "itemKey": item_key(chunk)}

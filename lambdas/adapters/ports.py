@@ -32,6 +32,7 @@ from lambdas.core.seats.answers import Answer
 from lambdas.core.seats.commands import USUAL, Command, Share
 from lambdas.core.survey.whereabouts import SourcePath
 from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.core.transfer.partition import Partition
 
 
 class TransferStore(Protocol):
@@ -87,52 +88,52 @@ class LaunchTurns(Protocol):
 
 
 class AgentRecords(Protocol):
-    """Membership and fence, which the ends follow, and what they write; `shared` is that of AcceptedTransfer."""
+    """Membership and fence, which the ends follow, and what they write; `partition` is that of AcceptedTransfer."""
 
-    def membership(self, shared: str) -> Membership | None:
+    def membership(self, partition: Partition) -> Membership | None:
         """Consistent read."""
 
-    def write_membership(self, shared: str, membership: Membership) -> bool:
+    def write_membership(self, partition: Partition, membership: Membership) -> bool:
         """Write version n over n-1 (version 1 over none or itself); False when another was faster."""
 
-    def progress(self, shared: str, seat_id: str) -> Progress | None:
+    def progress(self, partition: Partition, seat_id: str) -> Progress | None:
         """The latest report of one seat; None also where what it wrote is none: such a seat is silent."""
 
-    def route_key(self, shared: str, seat_id: str) -> str | None:
+    def route_key(self, partition: Partition, seat_id: str) -> str | None:
         """The public key by which a sender signs routes, once it has published one that can be read."""
 
-    def probe_results(self, shared: str) -> list[ProbeResult]:
+    def probe_results(self, partition: Partition) -> list[ProbeResult]:
         """Return all pre-test results so far that can be read."""
 
-    def outcome(self, shared: str, seat_id: str) -> TransferDelivered | TransferFailed | None:
+    def outcome(self, partition: Partition, seat_id: str) -> TransferDelivered | TransferFailed | None:
         """Return how one seat ended; None where it has not, or where its record is no outcome of that seat."""
 
-    def answer(self, shared: str, answer_id: str) -> Answer | None:
+    def answer(self, partition: Partition, answer_id: str) -> Answer | None:
         """How a command ended that an end has run; None before that, or where its record is no answer."""
 
-    def lost_relays(self, shared: str) -> list[RelayLost]:
+    def lost_relays(self, partition: Partition) -> list[RelayLost]:
         """Return what the sender says of relays at which its lanes broke."""
 
-    def fence(self, shared: str, *, fenced: bool) -> None:
+    def fence(self, partition: Partition, *, fenced: bool) -> None:
         """Return whether both ends are to stop, whichever start they are of."""
 
-    def forget(self, shared: str) -> None:
+    def forget(self, partition: Partition) -> None:
         """Remove all of these: they are of an earlier execution."""
 
 
 class ChunkStore(Protocol):
-    """The chunk table; `shared` is that of AcceptedTransfer."""
+    """The chunk table; `partition` is that of AcceptedTransfer."""
 
     def put_all(self, chunks: Iterable[Chunk]) -> None:
         """Write items in batches, no faster than the table bears; raises Throttled when it bears nothing."""
 
-    def get(self, shared: str, chunk: int) -> Chunk | None:
+    def get(self, partition: Partition, chunk: int) -> Chunk | None:
         """Consistent read of one item."""
 
-    def read(self, shared: str, plan: TransferPlan) -> Iterator[Chunk]:
+    def read(self, partition: Partition, plan: TransferPlan) -> Iterator[Chunk]:
         """Return all items of a plan, range by range."""
 
-    def change(self, shared: str, chunk: int, change: Change) -> bool:
+    def change(self, partition: Partition, chunk: int, change: Change) -> bool:
         """One arrow of the chunk's life; False when the item is in another state or attempt."""
 
 

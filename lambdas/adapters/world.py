@@ -60,7 +60,7 @@ class World:
             region=self.env.home_region,
             bucket=self.env.control_bucket,
             prefix=shared_prefix(transfer),
-            partition=transfer.shared,
+            partition=transfer.partition,
             transfers_table=self.env.transfers_table,
             chunks_table=self.env.chunks_table,
             bus=self.env.event_bus,

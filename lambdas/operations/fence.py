@@ -11,12 +11,12 @@ def fence(world: World, transfer: AcceptedTransfer) -> bool:
     """Fence the record, then what the ends look at; False, where a later execution has taken it up."""
     if not world.transfers.change(transfer, transfer_life.FENCE):
         return False
-    world.agents.fence(transfer.shared, fenced=True)
+    world.agents.fence(transfer.partition, fenced=True)
     record = world.transfers.get(transfer.transfer_id)
     if record is not None and record.is_of(transfer):
         return True
     # Taken up in this moment: its ends start seconds later at the earliest, after both have been surveyed.
-    world.agents.fence(transfer.shared, fenced=False)
+    world.agents.fence(transfer.partition, fenced=False)
     return False
 
 

@@ -107,10 +107,10 @@ def _retry_noted(world: World, record: TransferRecord, sender: Progress | None) 
         return 0
     if sender.failed_chunks == 0 and sender.epoch <= first_epoch(record.earlier_starts + 1):
         return 0
-    items = world.chunks.read(record.transfer.shared, record.plan)
+    items = world.chunks.read(record.transfer.partition, record.plan)
     noted = [chunk for chunk in items if chunk.awaits_policy]
     decided = [
-        retry.decide(world, record.transfer.shared, chunk.chunk, chunk.attempt, chunk.reason or "stream-lost")
+        retry.decide(world, record.transfer.partition, chunk.chunk, chunk.attempt, chunk.reason or "stream-lost")
         for chunk in noted
     ]
     return sum(decision != "known" for decision in decided)
@@ -123,7 +123,7 @@ def _tell_lost_relays(world: World, record: TransferRecord, sender: Progress | N
     """
     nodes = world.nodes.of(record.transfer.transfer_id)
     live = [node for node in nodes if node.state in LIVE_STATES]
-    told = {lost.node_id: lost.message for lost in world.agents.lost_relays(record.transfer.shared)}
+    told = {lost.node_id: lost.message for lost in world.agents.lost_relays(record.transfer.partition)}
     dead = {node: told[node.node_id] for node in live if node.node_id in told} | _dead(world, live)
     late = world.clock.now() - RESUME_SECONDS
     left = {n: n.reason or "" for n in nodes if n.state == "LOST" and not n.settled and (n.ended_at or 0) < late}

@@ -10,7 +10,7 @@ from typing import Any
 from cli.aws import Aws, configuration
 from cli.figures import tell_figures
 from cli.reporting import read_report
-from lambdas.core.transfer.partition import shared_key
+from lambdas.core.transfer.partition import Partition, partition_of
 from local.cloud import LocalCloud
 
 log = logging.getLogger(__name__)
@@ -151,13 +151,13 @@ class Account:
         item = table.get_item(Key={"transferId": key, "record": record}, ConsistentRead=True).get("Item")
         return None if item is None else dict(item)
 
-    def shared(self, transfer_id: str) -> str:
+    def shared(self, transfer_id: str) -> Partition:
         """Key of what the ends of a transfer share; empty before it is accepted."""
         transfer = self.record(transfer_id, "transfer")
         if transfer is None:
-            return ""
+            return Partition("")
         ends = [(transfer[side]["region"], transfer[side]["instanceId"]) for side in ("source", "destination")]
-        return shared_key(transfer["executionArn"], ends, transfer_id)
+        return partition_of(transfer["executionArn"], ends, transfer_id)
 
     def progress(self, transfer_id: str) -> dict[str, Any]:
         """The sender's last report."""

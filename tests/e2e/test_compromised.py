@@ -14,6 +14,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from lambdas.core.chunks.chunk import item_key, range_key
+from lambdas.core.transfer.partition import Partition
 from tests.e2e.account import HOME, OTHER, Account
 from tests.e2e.files import make_files, tree
 
@@ -60,7 +61,7 @@ class Scene:
     """A transfer under way, and an end of the same deployment that has no part in it."""
 
     account: Account
-    shared: str
+    shared: Partition
     attacker: Attacker
     other_arn: str
     execution: str
@@ -95,7 +96,7 @@ def written(key: str, record: str, attribute: str, value: str = "x") -> dict[str
     return {**item(key, record), **change}
 
 
-def chunk_key(shared: str, sort: str) -> dict[str, Any]:
+def chunk_key(shared: Partition, sort: str) -> dict[str, Any]:
     return {"rangeKey": {"S": range_key(shared, 0)}, "itemKey": {"S": sort}}
 
 
@@ -129,7 +130,10 @@ def test_end_touches_no_chunk_nor_lease_of_another_transfer(scene: Scene) -> Non
     table, key = "cpt-chunks", chunk_key(scene.shared, item_key(0))
     denied(dynamodb.query, **_partition(table, "rangeKey", range_key(scene.shared, 0)))
     denied(dynamodb.batch_get_item, RequestItems={table: {"Keys": [key]}})
-    mixed = {"rangeKey": {"S": range_key(f"{scene.other_arn}+{scene.other_arn}+own", 0)}, "itemKey": key["itemKey"]}
+    mixed = {
+        "rangeKey": {"S": range_key(Partition(f"{scene.other_arn}+{scene.other_arn}+own"), 0)},
+        "itemKey": key["itemKey"],
+    }
     denied(dynamodb.batch_get_item, RequestItems={table: {"Keys": [mixed, key]}})
     for sort in (item_key(0), "lease"):
         change = {key: value for key, value in written("x", "x", "owner").items() if key != "Key"}

@@ -23,7 +23,7 @@ from lambdas.core.seats.epochs import first_epoch
 from lambdas.core.survey.survey import DestinationSurvey, SourceSurvey, Survey
 from lambdas.core.survey.whereabouts import DirectoryWay
 from lambdas.core.transfer.accepted import AcceptedTransfer
-from lambdas.core.transfer.partition import shared_key
+from lambdas.core.transfer.partition import Partition, partition_of
 
 WEST, IRELAND = "us-west-2", "eu-west-1"
 SOURCE_ID, DESTINATION_ID = "i-0aaaaaaaaaaaaaaa1", "i-0bbbbbbbbbbbbbbb2"
@@ -35,9 +35,9 @@ LISTING_DIGEST = "ab" * 32
 ARN = "arn:aws:states:us-west-2:000000000000:execution:cpt-transfer:first"
 
 
-def shared(transfer_id: str = "first") -> str:
-    """AcceptedTransfer.shared of `transfer(transfer_id)`."""
-    return shared_key(ARN, [(WEST, SOURCE_ID), (IRELAND, DESTINATION_ID)], transfer_id)
+def shared(transfer_id: str = "first") -> Partition:
+    """AcceptedTransfer.partition of `transfer(transfer_id)`."""
+    return partition_of(ARN, [(WEST, SOURCE_ID), (IRELAND, DESTINATION_ID)], transfer_id)
 
 
 # Where the ends of the transfer `first` share records and objects.

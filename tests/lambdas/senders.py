@@ -70,11 +70,11 @@ class Sender:
         self.sequence += 1
         if self.sequence % REPORT_SECONDS == 0 or self.delivered >= self.size:
             self._report(moved / 1e6)
-        self.fenced += self.transfer.shared in self.cloud.agents.fenced
+        self.fenced += self.transfer.partition in self.cloud.agents.fenced
         self.has_ended = self.delivered >= self.size or self.fenced > FENCE_SECONDS
 
     def _follow(self) -> None:
-        seen = self.cloud.agents.membership(self.transfer.shared)
+        seen = self.cloud.agents.membership(self.transfer.partition)
         assert seen
         before = {path.path_id for path in self._seen.paths} if self._seen else set()
         for left in before - {path.path_id for path in seen.paths}:
@@ -111,8 +111,8 @@ class Sender:
             update={"moved_bytes": round(self.moved), "first_byte_at": self.begun_at, "at": self.now, "lanes": lanes}
         )
         self.cloud.agents.progresses |= {
-            (self.transfer.shared, "s0"): said,
-            (self.transfer.shared, "r0"): said,
+            (self.transfer.partition, "s0"): said,
+            (self.transfer.partition, "r0"): said,
         }
 
     def machines(self) -> list[Machine]:

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from lambdas.core.documents import Count, Document, PlanId
+from lambdas.core.transfer.partition import Partition
 
 RANGE_SIZE = 128
 # 2.56 million chunks, more than one planner writes in its 15 minutes; seven digits of ranges are enough for 500 plans.
@@ -15,9 +16,9 @@ FailureReason = Literal[
 ]
 
 
-def range_key(shared: str, range_number: int) -> str:
-    """Partition key of a range of 128 chunks; ranges spread a transfer over partitions. `shared`: its key."""
-    return f"{shared}#{range_number:07d}"
+def range_key(partition: Partition, range_number: int) -> str:
+    """Partition key of a range of 128 chunks; ranges spread a transfer over the table's partitions."""
+    return f"{partition}#{range_number:07d}"
 
 
 def item_key(chunk: int) -> str:

@@ -53,7 +53,7 @@ def transfer_prefix(transfer_id: str) -> str:
 
 def shared_prefix(transfer: AcceptedTransfer) -> str:
     """Key prefix of what its ends read and write in the control bucket."""
-    return f"ends/{transfer.shared}/"
+    return f"ends/{transfer.partition}/"
 
 
 def encode(command: Command) -> str:

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from lambdas.core.documents import MAX_TRANSIT_REGIONS, Document, Region, TransferId
 from lambdas.core.places.machines import EndMachine, ExistingRelay, TransitRegion
 from lambdas.core.request.request import TransferRequest
-from lambdas.core.transfer.partition import shared_key
+from lambdas.core.transfer.partition import Partition, partition_of
 from lambdas.core.transfer.record_format import FORMAT_VERSION, format_of, with_stage
 from lambdas.core.transfer.seat import Seat
 
@@ -88,11 +88,7 @@ class AcceptedTransfer(Document):
         return blake2b(f"{self.execution_arn} {self.execution_started_at}".encode(), digest_size=16).hexdigest()
 
     @property
-    def shared(self) -> str:
-        """Key of all that the two ends share: the ARNs of both instances, and the transfer's id, joined by `+`.
-
-        An end's policy has its own instance's ARN as a variable: it reaches the keys that name it, and no others. No id
-        holds a `+`, so nobody can choose a name whose key would look like another transfer's.
-        """
-        ends = ((end.region, end.instance_id) for end in (self.source, self.destination))
-        return shared_key(self.execution_arn, ends, self.transfer_id)
+    def partition(self) -> Partition:
+        """Key of all that its seats share."""
+        machines = ((end.region, end.instance_id) for end in (self.source, self.destination))
+        return partition_of(self.execution_arn, machines, self.transfer_id)

@@ -22,7 +22,7 @@ def limit_transfer(event: LimitRequest, world: World) -> dict[str, Any]:
         raise NotMoving(f"'{transfer_id}' moves nothing: a limit would be all that is measured")
     if not record.moving:
         raise NotMoving(f"'{transfer_id}' is over, or is being taken down; nothing was changed")
-    if world.agents.membership(record.transfer.shared) is None:
+    if world.agents.membership(record.transfer.partition) is None:
         raise NotMoving(
             f"'{transfer_id}' moves nothing yet; limit it when it does, or put bandwidthLimitMbps into the request"
         )

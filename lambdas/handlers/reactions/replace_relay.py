@@ -46,7 +46,7 @@ def _failing(event: BusEvent, world: World) -> tuple[list[Node], Failing | None]
 def _is_told(world: World, lost: RelayLost) -> bool:
     """Return whether the transfer's own sender wrote that it lost this relay: any end may put the event."""
     record = world.transfers.get(lost.transfer_id)
-    told = world.agents.lost_relays(record.transfer.shared) if record else []
+    told = world.agents.lost_relays(record.transfer.partition) if record else []
     return any(relay.node_id == lost.node_id for relay in told)
 
 

@@ -17,7 +17,7 @@ def retry_chunk(event: BusEvent, world: World) -> dict[str, Any]:
     record = world.transfers.get(failed.transfer_id)
     if record is None:
         return {"decision": "known"}
-    shared = record.transfer.shared
+    shared = record.transfer.partition
     chunk = world.chunks.get(shared, failed.chunk)
     if chunk is None or not chunk.awaits_policy or chunk.attempt != failed.attempt:
         return {"decision": "known"}

@@ -80,7 +80,7 @@ def _await_delivered(world: World, transfer: AcceptedTransfer, plan: TransferPla
     while True:
         items = entries = 0
         missing: list[str] = []
-        for chunk in world.chunks.read(transfer.shared, plan):
+        for chunk in world.chunks.read(transfer.partition, plan):
             items += 1
             entries += chunk.files
             if chunk.plan_id != plan.plan_id:

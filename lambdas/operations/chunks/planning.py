@@ -35,9 +35,9 @@ def taken_up(world: World, transfer: AcceptedTransfer, equal_folder: str | None)
     plan = record.earlier if record else None
     if plan is None or plan.listing is None:
         raise FailTransfer(f"the record of {transfer.transfer_id} has no earlier plan")
-    for chunk in world.chunks.read(transfer.shared, plan):
+    for chunk in world.chunks.read(transfer.partition, plan):
         if chunk.awaits_policy:
-            retry.decide(world, transfer.shared, chunk.chunk, chunk.attempt, chunk.reason or "stream-lost")
+            retry.decide(world, transfer.partition, chunk.chunk, chunk.attempt, chunk.reason or "stream-lost")
     return plan.model_copy(update={"listing": plan.listing.model_copy(update={"equal_folder": equal_folder})})
 
 
@@ -102,7 +102,7 @@ class Written:
     def _chunk(self, item: PlacedChunk) -> Chunk:
         number = self._first + item.chunk
         return Chunk(
-            range_key=range_key(self._transfer.shared, number // RANGE_SIZE),
+            range_key=range_key(self._transfer.partition, number // RANGE_SIZE),
             item_key=item_key(number),
             chunk=number,
             state="PENDING",

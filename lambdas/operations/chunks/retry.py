@@ -4,9 +4,10 @@ from lambdas.adapters.world import World
 from lambdas.core.chunks import chunk_life
 from lambdas.core.chunks.retry_policy import GiveUp, TryAgain, after_failure
 from lambdas.core.metrics import MetricName
+from lambdas.core.transfer.partition import Partition
 
 
-def decide(world: World, shared: str, chunk: int, attempt: int, reason: str) -> str:
+def decide(world: World, partition: Partition, chunk: int, attempt: int, reason: str) -> str:
     """Write what follows; "retried", "given up", or "known" when this attempt was decided before."""
     match after_failure(attempt, reason):
         case TryAgain(delay):
@@ -15,7 +16,7 @@ def decide(world: World, shared: str, chunk: int, attempt: int, reason: str) -> 
         case GiveUp(why):
             change, answer = chunk_life.give_up(attempt, why), "given up"
             metric = "ChunksGivenUp"
-    if not world.chunks.change(shared, chunk, change):
+    if not world.chunks.change(partition, chunk, change):
         return "known"
     world.metrics.put({metric: 1})
     return answer

@@ -54,5 +54,5 @@ def why_nothing(world: World, transfer: AcceptedTransfer, silent: list[Measureme
     if not silent:
         lost = [f"{node.node_id}: {node.reason}" for node in world.nodes.of(transfer.transfer_id) if node.reason]
         return f"no pair of relays was ready: {'; '.join(lost) or 'none was launched'}"
-    errors = [f"{one.path_id}: {one.error}" for one in world.agents.probe_results(transfer.shared) if one.error]
+    errors = [f"{one.path_id}: {one.error}" for one in world.agents.probe_results(transfer.partition) if one.error]
     return f"no pair of relays could be measured: {'; '.join(errors) or 'the sender did not answer'}"

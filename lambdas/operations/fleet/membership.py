@@ -11,6 +11,7 @@ from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import Planned
 from lambdas.core.request.bandwidth import BandwidthLimit
 from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.core.transfer.partition import Partition
 from lambdas.operations import named
 
 _ATTEMPTS = 8
@@ -23,21 +24,21 @@ def begin(world: World, record: Planned) -> None:
     direct = TransferPath(path_id=DIRECT, generation=0, hops=[], receiver=receiver, lanes=lanes)
     paths = [] if request.is_profiling else [direct]
     first = Membership(version=1, paths=paths, bandwidth_limit_mbps=record.limit.mbps)
-    world.agents.write_membership(record.transfer.shared, first)
+    world.agents.write_membership(record.transfer.partition, first)
     # The execution may have waited for a person, or for a destination, since it began.
     follow_timetable(world, record.transfer)
 
 
-def change(world: World, shared: str, edit: Callable[[Membership], Membership | None]) -> Membership | None:
+def change(world: World, partition: Partition, edit: Callable[[Membership], Membership | None]) -> Membership | None:
     """Apply `edit` to the current record until it is written; None when there is none or nothing to change."""
     for _ in range(_ATTEMPTS):
-        current = world.agents.membership(shared)
+        current = world.agents.membership(partition)
         edited = edit(current) if current else None
         if edited is None:
             return None
-        if world.agents.write_membership(shared, edited):
+        if world.agents.write_membership(partition, edited):
             return edited
-    raise WriteConflict(f"the membership of {shared} changed {_ATTEMPTS} times while it was written")
+    raise WriteConflict(f"the membership of {partition} changed {_ATTEMPTS} times while it was written")
 
 
 def follow_timetable(world: World, transfer: AcceptedTransfer) -> int | None:
@@ -58,7 +59,7 @@ def set_limit(
         record = named.transfer(world, transfer.transfer_id)
         edited = edit(record.limit)
         if edited is None or world.transfers.change(transfer, transfer_life.note(bandwidth=edited)):
-            change(world, transfer.shared, lambda current: _limited(world, transfer, current))
+            change(world, transfer.partition, lambda current: _limited(world, transfer, current))
             return edited.mbps if edited else record.limit.mbps
     raise WriteConflict(f"the limit of {transfer.transfer_id} changed {_ATTEMPTS} times while it was set")
 
@@ -77,7 +78,7 @@ def settle(world: World, transfer_id: str) -> None:
     record = world.transfers.get(transfer_id)
     if not isinstance(record, Planned) or not record.moving:
         return
-    while change(world, record.transfer.shared, lambda current: _settled(world, record, current)):
+    while change(world, record.transfer.partition, lambda current: _settled(world, record, current)):
         pass
 
 

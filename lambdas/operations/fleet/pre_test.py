@@ -43,19 +43,19 @@ def measure(world: World, transfer: AcceptedTransfer, probes: list[Probe]) -> di
 
     None when the transfer was over before all had answered.
     """
-    membership.change(world, transfer.shared, lambda current: current.changed(probes=probes))
+    membership.change(world, transfer.partition, lambda current: current.changed(probes=probes))
     longest = BATCHES * _batch_seconds(probes) + SPARE_SECONDS
     deadline = world.clock.monotonic() + min(longest, LONGEST_SECONDS)
     wanted = {probe.path.path_id: probe.path.generation for probe in probes}
     while True:
-        found = world.agents.probe_results(transfer.shared)
+        found = world.agents.probe_results(transfer.partition)
         results = {r.path_id: r for r in found if wanted.get(r.path_id) == r.generation}
         if not running(world, transfer.transfer_id):
             return None
         if len(results) == len(wanted) or world.clock.monotonic() >= deadline:
             break
         world.clock.sleep(world.env.poll_seconds)
-    membership.change(world, transfer.shared, lambda current: current.changed(probes=[]))
+    membership.change(world, transfer.partition, lambda current: current.changed(probes=[]))
     return results
 
 

@@ -111,7 +111,7 @@ class RelayStarter:
     def _start(self, region: str, nodes: Sequence[Node], cpu_percent: int | None) -> None:
         """One command for all of them, which tells each machine what is its own."""
         (sender,) = self._transfer.senders
-        key = self._world.agents.route_key(self._transfer.shared, sender.seat_id)
+        key = self._world.agents.route_key(self._transfer.partition, sender.seat_id)
         if key is None:
             return  # the sender has not published it yet
         transfer_id, machines = self._transfer.transfer_id, {node.instance_id: self._told(node) for node in nodes}

@@ -23,7 +23,7 @@ def look_at(world: World, record: Estimated) -> dict[str, str]:
     """Note what each path has delivered, judge the joined relays; the verdict on each that is slow or silent."""
     transfer_id = record.transfer.transfer_id
     progress = reports.of_sender(world, record.transfer)
-    membership = world.agents.membership(record.transfer.shared)
+    membership = world.agents.membership(record.transfer.partition)
     if progress is None or membership is None:
         return {}
     through = relay_watch.paths_through(membership)

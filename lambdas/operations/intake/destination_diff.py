@@ -60,7 +60,7 @@ def _rest(transfer: AcceptedTransfer, plan: TransferPlan, found: ComparisonSurve
 
     One that was removed or changed meanwhile would never be sent again.
     """
-    rest = remainder(world.chunks.read(transfer.shared, plan), plan.plan_id)
+    rest = remainder(world.chunks.read(transfer.partition, plan), plan.plan_id)
     missing = (found.files + found.symlinks, found.bytes)
     return rest if rest is not None and (rest.entries, rest.bytes) == missing else None
 

@@ -41,7 +41,7 @@ def _resumed(world: World, transfer: AcceptedTransfer) -> AcceptedTransfer:
             raise InvalidRequest(f"$.resume: {in_words(name, found.format_version)}")
         found = _next_run(world, found, transfer)
     # Nothing of this run is there yet. What the earlier one left would be taken for this one's.
-    world.agents.forget(transfer.shared)
+    world.agents.forget(transfer.partition)
     world.nodes.forget(name)
     return found
 

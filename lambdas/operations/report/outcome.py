@@ -15,7 +15,7 @@ def take(world: World, record: TransferRecord, seat_id: str) -> dict[str, Any]:
 
     Whoever registers a token reads the outcome after it, so that neither order of the two loses the wake-up.
     """
-    told = world.agents.outcome(record.transfer.shared, seat_id)
+    told = world.agents.outcome(record.transfer.partition, seat_id)
     if told is None:
         return {"ignored": f"the record of {seat_id} has no outcome"}
     token = world.tokens.get(record.transfer.transfer_id)

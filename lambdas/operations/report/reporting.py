@@ -37,7 +37,7 @@ def write(
     record = found
     # A plan that was taken up has chunks that an earlier run delivered.
     since = transfer.execution_started_at if transfer.run > 1 else None
-    tally = Tally.of(world.chunks.read(record.transfer.shared, record.plan) if record.plan else iter(()), since)
+    tally = Tally.of(world.chunks.read(record.transfer.partition, record.plan) if record.plan else iter(()), since)
     nodes = world.nodes.of(transfer_id)
     document = report.build(
         _with_last_reports(world, record),

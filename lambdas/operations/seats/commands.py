@@ -142,7 +142,7 @@ def _look(world: World, running: Running) -> None:
     """Note the results that are there; what did not reach its agent is sent again."""
     for at, command_id in running.waiting.items():
         order, answer_id = running.orders[at], running.answers.get(at)
-        if answer_id and (answered := world.agents.answer(running.transfer.shared, answer_id)):
+        if answer_id and (answered := world.agents.answer(running.transfer.partition, answer_id)):
             running.results[at] = _as_result(answered)
         if at in running.results or at in running.begun:
             continue
@@ -211,7 +211,7 @@ def await_answer(
         if sent.answer_id is None:
             found = world.at(order.place).commands.result(sent.command_id, order.instance_id)
         else:
-            answered = world.agents.answer(transfer.shared, sent.answer_id)
+            answered = world.agents.answer(transfer.partition, sent.answer_id)
             found = _as_result(answered) if answered else None
         if found:
             return found

@@ -8,9 +8,9 @@ from lambdas.core.transfer.accepted import AcceptedTransfer
 def of_sender(world: World, transfer: AcceptedTransfer) -> Progress | None:
     """How far the data is: the report of the seat that sends it; None before there is one."""
     (seat,) = transfer.senders
-    return world.agents.progress(transfer.shared, seat.seat_id)
+    return world.agents.progress(transfer.partition, seat.seat_id)
 
 
 def of_all(world: World, transfer: AcceptedTransfer) -> dict[str, Progress | None]:
     """The report of each seat, by its id."""
-    return {seat.seat_id: world.agents.progress(transfer.shared, seat.seat_id) for seat in transfer.seats}
+    return {seat.seat_id: world.agents.progress(transfer.partition, seat.seat_id) for seat in transfer.seats}

@@ -99,7 +99,7 @@ def _lease(world: World, record: TransferRecord, reading: Reading, sent: Sent, n
         lease = None if known is None else leasing.lease_of(reading, most, known.start, sent, spent)
         return None if lease is None or lease.is_older_than(known) else current.leased(lease)
 
-    membership.change(world, record.transfer.shared, leased)
+    membership.change(world, record.transfer.partition, leased)
 
 
 def bears(world: World, record: TransferRecord, limit_mbps: int | None) -> bool:

@@ -23,6 +23,7 @@ from lambdas.core.chunks.pace import (
     spread,
 )
 from lambdas.core.chunks.plan import MIB, ListedEntry
+from lambdas.core.transfer.partition import Partition
 
 MILLION = 1_000_000
 TENTHS = 10
@@ -33,7 +34,7 @@ FILES_PER_SECOND = 35_000
 
 def partition(transfer_id: str, chunk: int) -> int:
     hashed = int.from_bytes(
-        blake2b(range_key(transfer_id, chunk // RANGE_SIZE).encode(), digest_size=8).digest(), "big"
+        blake2b(range_key(Partition(transfer_id), chunk // RANGE_SIZE).encode(), digest_size=8).digest(), "big"
     )
     return hashed * NEW_TABLE_PARTITIONS >> 64
 

@@ -39,7 +39,7 @@ def test_ends_that_came_back_since_they_were_watched_are_counted(watched: Seats 
     cloud = finished()
     if watched:
         cloud.transfers.change(transfer(), transfer_life.note(seats=watched))
-    shared = transfer().shared
+    shared = transfer().partition
     again = progress().model_copy(update={"epoch": first_epoch(1) + 2})
     cloud.agents.progresses.update({(shared, "s0"): again, (shared, "r0"): progress()})
     assert run(cloud)["restarts"] == {"sender": 2, "receiver": 0}

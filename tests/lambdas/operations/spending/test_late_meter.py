@@ -111,8 +111,8 @@ class Deployment:
         planned = plan(name, CHUNKS, SIZE).model_copy(update={"chunk_size_bytes": CHUNK})
         self.cloud.transfers.change(accepted, transfer_life.note(plan=planned))
         direct = TransferPath(path_id="direct", generation=0, hops=[], receiver="54.1.0.1:4601", lanes=2)
-        self.cloud.agents.write_membership(accepted.shared, Membership(version=1, paths=[direct]))
-        self.cloud.agents.route_keys[accepted.shared] = ROUTE_KEY
+        self.cloud.agents.write_membership(accepted.partition, Membership(version=1, paths=[direct]))
+        self.cloud.agents.route_keys[accepted.partition] = ROUTE_KEY
         start = attempt(self.cloud, accepted)
         self.cloud.tokens.put(name, f"token-{name}", start)
         metering.grant(self.cloud.world, accepted, start)

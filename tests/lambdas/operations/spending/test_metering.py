@@ -166,10 +166,10 @@ def test_between_two_zones_of_one_region_the_direct_path_is_metered_and_stopped_
     cloud = Cloud()
     inside = figures(egress=0.0).model_copy(update={"cross_zone": figure(0.02, "published")})
     begin(cloud, accepted, estimate(0).model_copy(update={"figures": inside}))
-    cloud.agents.progresses[accepted.shared, "s0"] = progress(sent=5 * 10**8, rate=1.0)
+    cloud.agents.progresses[accepted.partition, "s0"] = progress(sent=5 * 10**8, rate=1.0)
     assert look(cloud) is Decision.GO_ON
     assert (spent(cloud).egress, spent(cloud).cross_zone) == (0, pytest.approx(0.5 * 0.02))
-    cloud.agents.progresses[accepted.shared, "s0"] = progress(sequence=2, sent=9 * 10**8, rate=400.0)
+    cloud.agents.progresses[accepted.partition, "s0"] = progress(sequence=2, sent=9 * 10**8, rate=400.0)
     assert look(cloud) is Decision.STOP
     assert spent(cloud).cross_zone == pytest.approx(0.9 * 0.02)
     assert spent(cloud).total < BUDGET

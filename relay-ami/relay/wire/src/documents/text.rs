@@ -48,13 +48,11 @@ checked_text!(
     "a transfer id: a letter or digit, then at most 79 letters, digits, '_' or '-'"
 );
 checked_text!(
-    /// The name of both machines and the transfer: the key under which its ends share records, chunks and objects.
+    /// The key under which the seats of a transfer share records, chunks and objects. Only the control plane knows how it is made.
     Partition,
-    |text| {
-        let parts: Vec<&str> = text.split('+').collect();
-        matches!(parts.as_slice(), [source, destination, id] if is_instance_arn(source) && is_instance_arn(destination) && is_transfer_id(id))
-    },
-    "the instance ARNs of source and destination and a transfer id, joined by '+'"
+    // A table's key holds 2 048 bytes; '#' and a number of seven digits follow for chunks, and an answer's place has blanks.
+    |text| (1..=2_000).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#'),
+    "1 to 2000 printable characters of ASCII, of which none is a blank or '#'"
 );
 checked_text!(
     /// Opaque; safe in keys and names of files.
@@ -183,11 +181,6 @@ impl<'de> Deserialize<'de> for SchemaVersion1 {
 
 fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
-}
-
-fn is_instance_arn(text: &str) -> bool {
-    let fields: Vec<&str> = text.split(':').collect();
-    matches!(fields.as_slice(), ["arn", _, "ec2", _, _, name] if name.strip_prefix("instance/i-").is_some_and(|id| !id.is_empty()))
 }
 
 fn is_transfer_id(text: &str) -> bool {
