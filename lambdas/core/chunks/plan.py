@@ -18,7 +18,8 @@ MAX_BUNDLE_LINES_BYTES = MIB
 # At the end each lane waits half a chunk's time on average: 1/6 of the whole at the thesis' 3 chunks, 1 % at 48.
 CHUNKS_PER_LANE = 48
 # The sender gives a path between regions as many lanes as its round trip wants, which is not known here: so many at
-# most to begin with, on all paths together so many. Each of them has a third of the chunks above, and waits for 3 %.
+# most to begin with, and no more than its share of so many among the paths of that moment. Each lane has a third of the
+# chunks above, and waits for 3 %.
 GROWN_LANES, GROWN_LANES_OF_ALL = 16, 64
 SMALLEST_AUTO_MIB, LARGEST_AUTO_MIB = 1, 64
 # One flow between machines that share no placement group carries at most 5 Gbit/s.

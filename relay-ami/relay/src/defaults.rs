@@ -30,7 +30,7 @@ pub const TCP_KEEPALIVE_PROBES: u32 = 3;
 pub const UNACKNOWLEDGED_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// Connections at a relay or a receiver that have not shown yet who they are; each costs a thread and about 100 KiB. Security groups
-/// let in known machines only; this bound holds against one of those, and by hand. A transfer of 32 pairs × 8 lanes fits when all come at once.
+/// let in known machines only; this bound holds against one of those, and by hand. The 179 lanes with which 32 pairs begin fit when all come at once.
 pub const MAX_UNAUTHENTICATED: usize = 256;
 /// So many of one address, so that one machine cannot take all places: 64 lanes of one path come from one address and may come at once.
 /// What is beyond a bound is closed at once, since the sender's lanes come again by themselves; streams that run are never touched.
