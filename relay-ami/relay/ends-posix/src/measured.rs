@@ -1,5 +1,6 @@
 //! What a file system keeps of a file: found out by a file of ours, since neither its name nor what it takes without an error tells.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -8,7 +9,7 @@ use rustix::fs::{self, AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::attributes::times;
-use super::identity::modified_ns;
+use super::identity::{identity_of, modified_ns};
 use super::nameless::nameless;
 use cpt_ends::Capabilities;
 
@@ -20,6 +21,9 @@ const NEW_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
 const TIME_NS: i64 = 1_234_567_891_123_456_789;
 /// Nanoseconds; 100 as Windows has them, microseconds, milliseconds, seconds as Lustre and old ext4 have them, two seconds as FAT.
 const STEPS_NS: [i64; 6] = [1, 100, 1_000, 1_000_000, 1_000_000_000, 2_000_000_000];
+
+/// Times of so many entries are looked at: enough to tell one second from two.
+const SEEN: usize = 64;
 
 /// What was found out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,10 +75,30 @@ fn takes(change: rustix::io::Result<()>) -> rustix::io::Result<bool> {
     }
 }
 
-/// Looks at a directory's file system without changing anything that somebody could see, not even a time; where it has no files without
-/// names, it is taken for an ordinary one.
+/// Looks at a directory's file system without changing anything that somebody could see, not even a time. Where it has no files without
+/// names, the times of what is there show their step; modes count as kept.
 pub fn unseen(directory: &impl AsFd) -> Measured {
-    nameless(directory).ok().and_then(|file| Measured::of(&file).ok()).unwrap_or(Measured::ALL)
+    let by_file = nameless(directory).ok().and_then(|file| Measured::of(&file).ok());
+    by_file.unwrap_or_else(|| Measured { time_step_ns: Some(step_of(&times_in(directory))), ..Measured::ALL })
+}
+
+/// When a directory and what is in it were changed, nanoseconds: no tool sets a change time, so the step of these is the file
+/// system's. With each its modification time, which may have a finer one.
+fn times_in(directory: &impl AsFd) -> BTreeMap<i64, i64> {
+    let times = |stat: &fs::Stat| Some((identity_of(stat).changed_ns, modified_ns(stat)?));
+    let entries =
+        fs::Dir::read_from(directory).into_iter().flatten().flatten().filter(|entry| !matches!(entry.file_name().to_bytes(), b"." | b".."));
+    let of_entries = entries.take(SEEN).filter_map(|entry| fs::statat(directory, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW).ok());
+    fs::fstat(directory).ok().into_iter().chain(of_entries).filter_map(|stat| times(&stat)).collect()
+}
+
+/// The coarsest step that all of these times are multiples of, unless times of the next finer one are so by chance more often than once in
+/// 10⁹. To take two times for one is worse than to send a file again.
+fn step_of(times: &BTreeMap<i64, i64>) -> i64 {
+    let count = i32::try_from(times.len()).unwrap_or(i32::MAX);
+    let is_kept = |step: i64| times.iter().all(|(changed, modified)| changed % step == 0 && modified % step == 0);
+    let found = STEPS_NS.windows(2).rev().find(|pair| is_kept(pair[1]) && (pair[1] as f64 / pair[0] as f64).powi(count) >= 1e9);
+    found.map_or(STEPS_NS[0], |pair| pair[1])
 }
 
 /// Looks by a file among the partial ones. Returns too the bits that new files do not get, as two of them show.
@@ -118,6 +142,38 @@ mod tests {
     #[test]
     fn what_a_file_system_refuses_is_not_kept_and_an_error_of_the_disk_says_nothing_of_that() {
         assert_eq!((takes(Ok(())), takes(Err(Errno::PERM)), takes(Err(Errno::IO))), (Ok(true), Ok(false), Err(Errno::IO)));
+    }
+
+    /// So many files changed one after the other, with the times that a file system of this step keeps of them.
+    fn kept(count: i64, step: i64) -> BTreeMap<i64, i64> {
+        let at = |number: i64| (TIME_NS + number * 3_000_000_007) / step * step;
+        (0..count).map(|number| (at(number), at(number + 1))).collect()
+    }
+
+    #[test]
+    fn times_of_what_is_there_show_their_step_where_they_are_enough() {
+        for (step, enough) in [(100, 5), (1_000, 9), (1_000_000, 3), (1_000_000_000, 3), (2_000_000_000, 30)] {
+            assert_eq!(step_of(&kept(enough, step)), step);
+            assert!(step_of(&kept(enough - 1, step)) < step, "{step}");
+        }
+        assert_eq!([step_of(&kept(64, 1)), step_of(&BTreeMap::new())], [1, 1]);
+    }
+
+    #[test]
+    fn one_time_that_is_finer_shows_that_finer_ones_are_kept() {
+        let mut times = kept(20, 1_000_000_000);
+        times.insert(7_000_000_000, 7_000_000_001);
+        assert_eq!(step_of(&times), 1);
+    }
+
+    #[test]
+    fn a_directory_and_what_is_in_it_are_looked_at() {
+        let folder = tempfile::tempdir().unwrap();
+        let directory = OwnedFd::from(File::open(folder.path()).unwrap());
+        assert_eq!(times_in(&directory).len(), 1);
+        std::fs::write(folder.path().join("file"), "1").unwrap();
+        File::open(folder.path().join("file")).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+        assert!(times_in(&directory).values().any(|modified| *modified == 0));
     }
 
     #[test]
