@@ -30,7 +30,7 @@ export CDK_HOME := $(CURDIR)/.cache/cdk
 # Without bytecode each local cloud compiles its packages anew, 3 s of a core.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo check test lint lane-clouds lane-daemon lane-checks test-python test-together test-alone test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model long-run mutants fuzz daemon daemon-arm64 synth userlands bench bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-datasets bench-estimate bench-fleet bench-faults bench-scale bench-routes bench-routes-emulated figures diagram aws-smoke clean down
+.PHONY: help setup demo check test lint structure lane-clouds lane-daemon lane-checks test-python test-together test-alone test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model long-run mutants fuzz daemon daemon-arm64 synth userlands bench bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-datasets bench-estimate bench-fleet bench-faults bench-scale bench-routes bench-routes-emulated figures diagram aws-smoke clean down
 
 help:  ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -148,6 +148,7 @@ lint: synth  ## All linters and type checkers
 	@$(RUN) ruff format --check .
 	@$(RUN) mypy
 	@$(RUN) lint-imports
+	@$(RUN) python -m tools.structure --check
 	@$(RUN) cfn-lint cdk.out/*.template.json
 	@npm run --silent lint
 	@cd $(CRATE) && cargo fmt --all --check && ./cargo-checked build --workspace --all-targets
@@ -186,6 +187,9 @@ long-run: | .tools/stamp  ## An hour (CPT_LONG_RUN_SECONDS) of lives of one sour
 
 mutants: synth $(LABORATORY)  ## How many small changes of the product the tests notice (ARGS='--seed 7 --count 150'), hours
 	@$(RUN) python -m tools.mutants $(ARGS)
+
+structure: .venv/stamp  ## What the tree's structure is measured by (ARGS=--list: where; `make lint` fails where a number grows)
+	@$(RUN) python -m tools.structure $(ARGS)
 
 fuzz: | .tools/stamp  ## Fuzz every parser of the daemon, each for FUZZ_SECONDS (5)
 	@$(CRATE)/fuzz/run.sh

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.results import Result, publish
-from lambdas.core.zero_wait import Serving, zero_wait
+from lambdas.core.models.zero_wait import Serving, zero_wait
 from local.cloud import LocalCloud, namespaces_available
 from local.config import LocalConfig
 from tests.e2e.account import Account

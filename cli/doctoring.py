@@ -22,10 +22,10 @@ from cli.doctor.third_regions import ThirdRegions
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, Local
 from cli.request_file import read_request
+from lambdas.adapters.environment import Environment
 from lambdas.core.errors import InvalidRequest
-from lambdas.core.relays_request import Sides
-from lambdas.core.request import Limits, TransferRequest, parse_request
-from lambdas.runtime.env import Environment
+from lambdas.core.request.relays_request import Sides
+from lambdas.core.request.request import Limits, TransferRequest, parse_request
 
 _MARKS: dict[Status, str] = {"ok": "✓", "warning": "!", "failed": "✗", "unknown": "?"}
 

@@ -6,8 +6,8 @@ from typing import Literal, cast, get_args
 
 from cli.quantities import OptionError, above_zero, deadline_seconds, not_negative, pair_range
 from lambdas.core.estimate.model_table import WITHOUT_RELAYS, GivenFigures
-from lambdas.core.models import ModelName
-from lambdas.core.request import Objective
+from lambdas.core.models.models import ModelName
+from lambdas.core.request.request import Objective
 
 ALL_MODELS: tuple[ModelName, ...] = get_args(ModelName)
 GOALS = ("time", "cost", "energy", "balanced")

@@ -8,12 +8,12 @@ from botocore.exceptions import ClientError
 
 from cli.aws import Aws
 from cli.calls import refuse
+from lambdas.adapters.environment import Environment, MissingVariableError
 from lambdas.adapters.throttling import is_denied
 from lambdas.core.errors import InvalidRequest
 from lambdas.core.intake.starts import MAX_REQUEST_BYTES
-from lambdas.core.relays_request import MAX_REQUEST_PAIRS
-from lambdas.core.request import Limits, parse_request
-from lambdas.runtime.env import Environment, MissingVariableError
+from lambdas.core.request.relays_request import MAX_REQUEST_PAIRS
+from lambdas.core.request.request import Limits, parse_request
 
 # Any function will do: they have one environment.
 _FUNCTION = "validate-request"

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 from math import isfinite
 from re import fullmatch
 
-from lambdas.core import quantities
-from lambdas.core.bandwidth import MOST_MBPS
-from lambdas.core.relays_request import MAX_REQUEST_PAIRS
+from lambdas.core.request import quantities
+from lambdas.core.request.bandwidth import MOST_MBPS
+from lambdas.core.request.relays_request import MAX_REQUEST_PAIRS
 
 
 class OptionError(Exception):

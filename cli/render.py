@@ -8,15 +8,15 @@ from rich.table import Table
 from cli.console import Text, line
 from cli.fitting import Fitted
 from cli.options import and_local
-from lambdas.core.bandwidth import limit_in_words
 from lambdas.core.chunks.skipped import SkippedEntry
-from lambdas.core.deletion import Deleted, WouldDelete, in_words
 from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.failures import advice
 from lambdas.core.report.asked import moved
 from lambdas.core.report.route_report import RouteShare
 from lambdas.core.report.timeline import LimitSet
-from lambdas.core.request import TransferRequest
+from lambdas.core.request.bandwidth import limit_in_words
+from lambdas.core.request.deletion import Deleted, WouldDelete, in_words
+from lambdas.core.request.request import TransferRequest
 from lambdas.core.words import dollars, duration, many, size
 
 BAR_WIDTH = 24

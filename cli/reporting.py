@@ -20,7 +20,7 @@ from cli.render import failure_lines, report_view
 from lambdas.core.failures import advice
 from lambdas.core.report.page.render import render
 from lambdas.core.report.report import Report, of_refused
-from lambdas.core.transfer import Failure
+from lambdas.core.transfer.failure import Failure
 
 Name = Annotated[
     str,

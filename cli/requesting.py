@@ -12,8 +12,8 @@ from cli.exit_codes import ExitCode
 from cli.options import AsJson, Local
 from cli.quantities import OptionError
 from lambdas.core.errors import InvalidRequest
-from lambdas.core.relays_request import MAX_REQUEST_PAIRS
-from lambdas.core.request import Limits, parse_request
+from lambdas.core.request.relays_request import MAX_REQUEST_PAIRS
+from lambdas.core.request.request import Limits, parse_request
 
 
 def request(

@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from lambdas.core.bandwidth import MBIT_PER_MB, BandwidthLimit, Mbps, SetBy, Timetable, next_change
 from lambdas.core.documents import Document
+from lambdas.core.request.bandwidth import MBIT_PER_MB, BandwidthLimit, Mbps, SetBy, Timetable, next_change
 
 
 class LimitByTimetable(Document):

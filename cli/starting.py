@@ -21,7 +21,7 @@ from cli.watching import watch_to_the_end
 from lambdas.core.documents import TRANSFER_ID
 from lambdas.core.errors import InvalidRequest
 from lambdas.core.intake.starts import MOST_OF_NAME
-from lambdas.core.problems import PATTERNS
+from lambdas.core.request.problems import PATTERNS
 
 # Of the 80 characters that Step Functions takes: `-dry-run-` and twelve digits take 21.
 MOST_OF_DRY_RUN = 59

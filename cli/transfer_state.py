@@ -8,9 +8,9 @@ from typing import Any
 
 from cli.aws import Aws
 from cli.standing_limit import LimitByTimetable, by_timetable
-from lambdas.core.bandwidth import BandwidthLimit, LimitChange
 from lambdas.core.estimate.first_contact import RelayDecision
-from lambdas.core.transfer import shared_key
+from lambdas.core.request.bandwidth import BandwidthLimit, LimitChange
+from lambdas.core.transfer.partition import shared_key
 
 # The function of Await Approval leaves at once; whether a person has answered shows in what was entered next.
 AFTER_APPROVAL = ("Apply Approval", "Tear Down", "Write Report")
@@ -105,7 +105,7 @@ def state_of(
     """Return what the records (by sort key) and node items of a transfer say, numbers as DynamoDB gives them."""
     transfer = records.get("transfer", {})
     plan = _document(transfer.get("plan"))
-    sender = _document(records.get("progress#sender", {}).get("document")) or {}
+    sender = _document(records.get("progress#s0", {}).get("document")) or {}
     membership = _document(records.get("membership", {}).get("membership")) or {}
     spent = _document(transfer.get("spent")) or {}
     limit = BandwidthLimit.from_document(_document(transfer.get("bandwidth")) or {})

@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 
 from bench.aws_smoke.account import Client, SmokeError, outputs
 from bench.aws_smoke.options import END_MINUTES, END_TYPE, Options
-from lambdas.core.ends.consent import END_TAG
+from lambdas.core.seats.consent import END_TAG
 
 IMAGE = "/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64"
 TAG = "cpt-smoke"

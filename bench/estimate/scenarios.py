@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from math import fsum, inf
 
 from lambdas.core.estimate import pre_tests
+from lambdas.core.models.zero_wait import Serving, zero_wait
 from lambdas.core.routes.network_map import Link, NetworkMap
 from lambdas.core.routes.selection import select
-from lambdas.core.zero_wait import Serving, zero_wait
 from tests.e2e.account import HOME, OTHER
 
 # What two cores move through relays without being the limit themselves, MB/s.

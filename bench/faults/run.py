@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from bench.faults.cases import CUT_SECONDS, RELAYS, STALL_SECONDS, Case
 from bench.faults.machines import METADATA, Machine, frozen_disk
 from bench.results import Result
-from lambdas.core.zero_wait import Serving, zero_wait
+from lambdas.core.models.zero_wait import Serving, zero_wait
 from local.config import Fault
 from tests.e2e.account import HOME, OTHER, Account
 from tests.e2e.files import tree

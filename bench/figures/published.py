@@ -1,6 +1,6 @@
 """The dissertation's parameters: MB, MB/s, seconds; dollars per hour and per GB."""
 
-from lambdas.core.models import Ends, Pair, Parameters
+from lambdas.core.models.models import Ends, Pair, Parameters
 
 T2_SMALL_HOUR = 0.024
 """Table 4.1 and the mean with Ireland; Table 4.4 prints ten times as much."""

@@ -6,7 +6,7 @@ from functools import partial
 
 from bench.figures import published
 from bench.figures.published import EGRESS_GB, H1_2XLARGE_HOUR, H1_2XLARGE_PAIR, T2_SMALL_HOUR, T2_SMALL_PAIR
-from lambdas.core.models import MODELS, ModelName, Parameters
+from lambdas.core.models.models import MODELS, ModelName, Parameters
 from lambdas.core.tariff import cost
 from lambdas.core.tariff.cost import Billing
 

@@ -6,7 +6,7 @@ from math import inf
 from statistics import mean, median
 from typing import Any
 
-from lambdas.core.zero_wait import Serving, zero_wait
+from lambdas.core.models.zero_wait import Serving, zero_wait
 
 
 def spread(seconds: Sequence[float]) -> float:

@@ -21,7 +21,7 @@ from bench.fleet.draws import Fleet, fleet, neighbours
 from bench.fleet.site import CaseError, Machines, Options, Site, site
 from bench.results import Result, say
 from lambdas.core.estimate import pre_tests
-from lambdas.core.zero_wait import Serving, zero_wait
+from lambdas.core.models.zero_wait import Serving, zero_wait
 
 PAIRS = 4
 RUNS, QUICK_RUNS = 12, 2

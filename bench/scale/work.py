@@ -13,9 +13,9 @@ from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_chunks import DynamoChunkStore
 from lambdas.adapters.s3 import S3Objects
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.chunks.pace import WRITES_PER_SECOND
-from lambdas.core.transfer import TransferPlan
+from lambdas.core.chunks.transfer_plan import TransferPlan
+from lambdas.core.record import transfer_life
 from lambdas.handlers.states.plan_chunks import PlanInput, plan_chunks
 from lambdas.handlers.states.verify_transfer import VerifyInput, verify_transfer
 from lambdas.operations.report import reporting
@@ -66,7 +66,7 @@ def verify(source: Source) -> dict[str, Any]:
     """Verify Transfer, of as many chunks as the plan has and with the digests of both ends."""
     plan = _plan(source)
     table = ChunkTable(lambda chunk: delivered(chunk, source.entries, plan.chunk_size_bytes, RATE_MB_S), plan.chunks)
-    folders = ("listing", *(f"digests/{plan.plan_id}/{side}" for side in ("receiver", "sender")))
+    folders = ("listing", *(f"digests/{plan.plan_id}/{seat_id}" for seat_id in ("r0", "s0")))
     keys = [f"{PREFIX}{folder}/part-{n:05d}.ndjson" for folder in folders for n in range(source.parts)]
 
     def read(key: str) -> bytes:

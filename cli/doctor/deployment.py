@@ -3,7 +3,7 @@
 from cli.aws import Aws
 from cli.doctor.answers import answer_of
 from cli.doctor.finding import Finding, Findings, failed, looked, ok
-from lambdas.runtime.env import Environment
+from lambdas.adapters.environment import Environment
 
 # Any function will do: they have one environment.
 _FUNCTION = "validate-request"

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from cli.aws import Aws
 from cli.doctor.answers import answer_of
 from cli.doctor.finding import Finding, Findings, failed, looked, ok, warning
-from lambdas.core.ends.consent import END_TAG, how_to_tag
+from lambdas.core.seats.consent import END_TAG, how_to_tag
 
 # The first that takes parameters of documents as environment variables.
 LEAST_AGENT = "3.3.2746.0"

@@ -8,9 +8,9 @@ from cli.aws import Aws
 from cli.doctor.finding import Finding, Findings, failed, looked, ok, warning
 from cli.doctor.machine import Machine
 from cli.doctor.way_out import way_out
+from lambdas.adapters.environment import Environment
 from lambdas.adapters.subnets import Ec2Subnets
 from lambdas.core.fleet.launch_plan import Subnet
-from lambdas.runtime.env import Environment
 
 _ANYWHERE = "0.0.0.0/0"
 

@@ -6,11 +6,11 @@ from functools import partial
 from cli.aws import Aws
 from cli.doctor.finding import Finding, Findings, looked, ok, warning
 from lambdas.adapters.ec2 import Ec2Compute
+from lambdas.adapters.environment import Environment
 from lambdas.adapters.instance_types import Ec2InstanceTypes
 from lambdas.adapters.quotas import ServiceQuotas
 from lambdas.core.tariff.prices import Market
 from lambdas.core.tariff.quotas import QUOTA_CODES, Running, free_vcpus, is_standard
-from lambdas.runtime.env import Environment
 
 
 def quotas(

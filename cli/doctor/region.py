@@ -7,8 +7,8 @@ from typing import get_args
 from cli.aws import Aws
 from cli.doctor.answers import answer_of
 from cli.doctor.finding import Findings, failed, looked, ok
+from lambdas.adapters.environment import DaemonAsset
 from lambdas.adapters.records import DocumentName
-from lambdas.runtime.env import DaemonAsset
 
 _DOCUMENTS: tuple[DocumentName, ...] = get_args(DocumentName)
 _ALIAS = "resolve:ssm:"

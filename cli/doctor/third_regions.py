@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from cli.aws import Aws
 from cli.doctor.finding import Finding, Findings, failed, looked, ok, warning
 from cli.doctor.machine import Machine
+from lambdas.adapters.environment import Environment, RegionPath
 from lambdas.adapters.security_groups import Ec2SecurityGroups
 from lambdas.adapters.subnets import Ec2Subnets
 from lambdas.core.fleet import joined
 from lambdas.core.fleet.joined import Border
 from lambdas.core.fleet.launch_plan import Subnet
-from lambdas.runtime.env import Environment, RegionPath
 
 
 class ThirdRegions:

@@ -1,4 +1,4 @@
-/** What the Lambdas read from their environment; `lambdas/runtime/env.py` is the other end of it. */
+/** What the Lambdas read from their environment; `lambdas/adapters/environment.py` is the other end of it. */
 
 import contract from '../../contracts/function-environment.schema.json';
 import { Settings } from './config';

@@ -105,7 +105,7 @@ export function allTags(settings: Settings): Record<string, string> {
 /** Tag by which an owner lends a machine to a deployment, whose name is its value, as a relay. */
 export const LENT_TAG = 'cpt:lent-to';
 
-/** Tag by which an owner lets a deployment, whose name is its value, use a machine as an end; `lambdas/core/ends/consent.py` has it too. */
+/** Tag by which an owner lets a deployment, whose name is its value, use a machine as an end; `lambdas/core/seats/consent.py` has it too. */
 export const END_TAG = 'cpt:end';
 
 /** Prefix of the control bucket under which what the control plane alone keeps of a transfer lies. */

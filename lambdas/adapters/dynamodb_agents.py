@@ -6,9 +6,9 @@ from typing import Any
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.records import ProbeResult
 from lambdas.core.chunks.events import RelayLost, TransferDelivered, TransferFailed, outcome_of
-from lambdas.core.chunks.progress import Progress, Side
-from lambdas.core.ends.answers import Answer, record_name
-from lambdas.core.transfer import Membership
+from lambdas.core.chunks.progress import Progress
+from lambdas.core.fleet.membership import Membership
+from lambdas.core.seats.answers import Answer, record_name
 
 _RECORDS = ("membership", "key#", "progress#", "probe#", "outcome#", "lost#", "answer#", "fence")
 # Ends may write an attribute `document`, and none of these names: what they follow is nothing that they may say.
@@ -41,21 +41,21 @@ class DynamoAgentRecords:
         condition = "attribute_not_exists(version) OR version = :before" if first else "version = :before"
         return self._table.put(item, condition, before=1 if first else membership.version - 1)
 
-    def progress(self, shared: str, side: Side) -> Progress | None:
+    def progress(self, shared: str, seat_id: str) -> Progress | None:
         """See AgentRecords."""
-        item = self._table.get(transferId=shared, record=f"progress#{side}")
+        item = self._table.get(transferId=shared, record=f"progress#{seat_id}")
         return Progress.told(item.get("document")) if item else None
 
-    def route_key(self, shared: str) -> str | None:
+    def route_key(self, shared: str, seat_id: str) -> str | None:
         """See AgentRecords."""
-        item = self._table.get(transferId=shared, record="key#sender")
+        item = self._table.get(transferId=shared, record=f"key#{seat_id}")
         key = item.get("routePublicKey") if item else None
         return key if isinstance(key, str) else None
 
-    def outcome(self, shared: str, side: Side) -> TransferDelivered | TransferFailed | None:
+    def outcome(self, shared: str, seat_id: str) -> TransferDelivered | TransferFailed | None:
         """See AgentRecords."""
-        item = self._table.get(transferId=shared, record=f"outcome#{side}")
-        return outcome_of(item.get("document"), _transfer_id(shared), side) if item else None
+        item = self._table.get(transferId=shared, record=f"outcome#{seat_id}")
+        return outcome_of(item.get("document"), _transfer_id(shared), seat_id) if item else None
 
     def answer(self, shared: str, answer_id: str) -> Answer | None:
         """See AgentRecords."""

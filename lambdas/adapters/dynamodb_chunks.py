@@ -9,8 +9,8 @@ from lambdas.adapters.ports import Clock
 from lambdas.core.chunks.chunk import RANGE_SIZE, Chunk, item_key, range_key
 from lambdas.core.chunks.chunk_life import Change
 from lambdas.core.chunks.pace import Pace, spread
+from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.errors import Throttled
-from lambdas.core.transfer import TransferPlan
 
 BATCH = 25
 # Eight batches in flight keep a Lambda of 2 GB busy (1.2 vCPU); the client's adaptive mode slows them when throttled.

@@ -6,7 +6,7 @@ from typing import Any
 from lambdas.adapters.dynamodb import Table
 from lambdas.core.fleet.node_life import Change
 from lambdas.core.fleet.relay_node import Node
-from lambdas.core.record_format import with_stage
+from lambdas.core.transfer.record_format import with_stage
 
 # The second one is of the release before; it is read until the first one is built.
 INSTANCE_INDEXES = ("of-instance", "by-instance")

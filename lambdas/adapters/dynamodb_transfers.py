@@ -5,14 +5,14 @@ from dataclasses import asdict
 from typing import Any
 
 from lambdas.adapters.dynamodb import Table
-from lambdas.core import transfer_life
 from lambdas.core.errors import WriteConflict
 from lambdas.core.intake import destination_lock
 from lambdas.core.intake.destination_lock import Busy, Holding, Way
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_life import Beginning, Change, Comparison, Condition
-from lambdas.core.transfer_record import TransferRecord
-from lambdas.core.whereabouts import SourcePath
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_life import Beginning, Change, Comparison, Condition
+from lambdas.core.record.transfer_record import TransferRecord
+from lambdas.core.survey.whereabouts import SourcePath
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 # The second one is of the release before; it is read until the first one is built.
 ACTIVE_INDEXES = ("running", "active")

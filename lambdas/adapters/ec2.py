@@ -9,7 +9,7 @@ from botocore.exceptions import ConnectionError as NotConnectedError
 
 from lambdas.adapters.records import Instance, LaunchError, LaunchRequest
 from lambdas.core.architecture import architecture_of
-from lambdas.core.ends.consent import END_TAG, LENT_TAG
+from lambdas.core.seats.consent import END_TAG, LENT_TAG
 from lambdas.core.tariff.instance_types import NETWORK_WEIGHTING
 
 if TYPE_CHECKING:

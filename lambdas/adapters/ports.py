@@ -15,21 +15,23 @@ from lambdas.adapters.records import (
 from lambdas.core.chunks.chunk import Chunk
 from lambdas.core.chunks.chunk_life import Change
 from lambdas.core.chunks.events import RelayLost, TransferDelivered, TransferFailed
-from lambdas.core.chunks.progress import Progress, Side
-from lambdas.core.ends.answers import Answer
-from lambdas.core.ends.commands import USUAL, Command, Share
+from lambdas.core.chunks.progress import Progress
+from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.estimate.history import Event
 from lambdas.core.estimate.profile import Metric, Profile
 from lambdas.core.fleet.firewall import Rule
 from lambdas.core.fleet.launch_plan import Subnet
+from lambdas.core.fleet.membership import Membership
 from lambdas.core.fleet.node_life import Change as NodeChange
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.intake.destination_lock import Busy, Holding, Way
 from lambdas.core.metrics import MetricName
-from lambdas.core.transfer import AcceptedTransfer, Membership, TransferPlan
-from lambdas.core.transfer_life import Change as TransferChange
-from lambdas.core.transfer_record import TransferRecord
-from lambdas.core.whereabouts import SourcePath
+from lambdas.core.record.transfer_life import Change as TransferChange
+from lambdas.core.record.transfer_record import TransferRecord
+from lambdas.core.seats.answers import Answer
+from lambdas.core.seats.commands import USUAL, Command, Share
+from lambdas.core.survey.whereabouts import SourcePath
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 
 class TransferStore(Protocol):
@@ -93,17 +95,17 @@ class AgentRecords(Protocol):
     def write_membership(self, shared: str, membership: Membership) -> bool:
         """Write version n over n-1 (version 1 over none or itself); False when another was faster."""
 
-    def progress(self, shared: str, side: Side) -> Progress | None:
-        """The latest report of one end; None also where what it wrote is none: such an end is silent."""
+    def progress(self, shared: str, seat_id: str) -> Progress | None:
+        """The latest report of one seat; None also where what it wrote is none: such a seat is silent."""
 
-    def route_key(self, shared: str) -> str | None:
-        """The sender's public key that signs routes, once it has published one that can be read."""
+    def route_key(self, shared: str, seat_id: str) -> str | None:
+        """The public key by which a sender signs routes, once it has published one that can be read."""
 
     def probe_results(self, shared: str) -> list[ProbeResult]:
         """Return all pre-test results so far that can be read."""
 
-    def outcome(self, shared: str, side: Side) -> TransferDelivered | TransferFailed | None:
-        """Return how one end ended; None where it has not, or where its record is no outcome of that side."""
+    def outcome(self, shared: str, seat_id: str) -> TransferDelivered | TransferFailed | None:
+        """Return how one seat ended; None where it has not, or where its record is no outcome of that seat."""
 
     def answer(self, shared: str, answer_id: str) -> Answer | None:
         """How a command ended that an end has run; None before that, or where its record is no answer."""

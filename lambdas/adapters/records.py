@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from lambdas.core.transfer import EndMachine
+from lambdas.core.places.machines import EndMachine
 
 # SSM's least: how long a command may wait for a worker of its machine's agent.
 LEAST_DELIVERY_SECONDS = 30

@@ -13,9 +13,9 @@ from lambdas.adapters.records import (
     OlderDocumentError,
 )
 from lambdas.adapters.throttling import is_throttle
-from lambdas.core.ends.commands import USUAL, Command, Share, encode
-from lambdas.core.ends.consent import END_TAG, LENT_TAG, how_to_tag
 from lambdas.core.errors import MissingPermission, Throttled
+from lambdas.core.seats.commands import USUAL, Command, Share, encode
+from lambdas.core.seats.consent import END_TAG, LENT_TAG, how_to_tag
 
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
-from lambdas.adapters import market, ports
+from lambdas.adapters import clients, market, ports
 from lambdas.adapters.clock import SystemClock
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_agents import DynamoAgentRecords
@@ -14,34 +14,25 @@ from lambdas.adapters.dynamodb_profiles import DynamoProfileStore
 from lambdas.adapters.dynamodb_tokens import DynamoTokenStore
 from lambdas.adapters.dynamodb_transfers import DynamoMirrors, DynamoPathLocks, DynamoTransferStore
 from lambdas.adapters.dynamodb_turns import DynamoLaunchTurns
-from lambdas.adapters.ec2 import Ec2Compute
+from lambdas.adapters.environment import Environment, environment
 from lambdas.adapters.events import EventBus
-from lambdas.adapters.instance_types import Ec2InstanceTypes
 from lambdas.adapters.metrics import EmfMetrics
 from lambdas.adapters.price_cache import S3PriceCache
 from lambdas.adapters.pricing import AwsPriceList, NoPriceList
-from lambdas.adapters.quotas import ServiceQuotas
 from lambdas.adapters.s3 import S3Objects
-from lambdas.adapters.security_groups import Ec2SecurityGroups
+from lambdas.adapters.services import Services, services
 from lambdas.adapters.sns import SnsNotifications
-from lambdas.adapters.spot import Ec2SpotMarket
-from lambdas.adapters.ssm import SsmCommands
 from lambdas.adapters.stepfunctions import StepFunctions
-from lambdas.adapters.subnets import Ec2Subnets
-from lambdas.core.ends.commands import Control, shared_prefix, transfer_prefix
-from lambdas.core.request import TransferRequest
+from lambdas.core.places.place import Place
+from lambdas.core.request.request import TransferRequest
+from lambdas.core.seats.commands import Control, shared_prefix, transfer_prefix
 from lambdas.core.tariff.price_list import has_price_list
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.runtime import clients
-from lambdas.runtime.env import Environment, environment
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 
 @dataclass(frozen=True)
 class World:
-    """Adapters; those that are called with a region are of that region.
-
-    `brief_commands` are for what can be done without: each call is made once, and given up after 4 s.
-    """
+    """Adapters; `at` has those of a place."""
 
     env: Environment
     transfers: ports.TransferStore
@@ -53,11 +44,7 @@ class World:
     nodes: ports.NodeStore
     profiles: ports.ProfileStore
     tokens: ports.TokenStore
-    compute: Callable[[str], ports.Compute]
-    commands: Callable[[str], ports.Commands]
-    brief_commands: Callable[[str], ports.Commands]
-    groups: Callable[[str], ports.SecurityGroups]
-    subnets: Callable[[str], ports.Subnets]
+    at: Callable[[Place], Services]
     objects: ports.Objects
     events: ports.Events
     notifications: ports.Notifications
@@ -66,9 +53,6 @@ class World:
     clock: ports.Clock
     price_list: market.PriceList
     price_cache: market.PriceCache
-    spot_market: Callable[[str], market.SpotMarket]
-    instance_types: Callable[[str], market.InstanceTypes]
-    quotas: Callable[[str], market.Quotas]
 
     def control(self, transfer: AcceptedTransfer) -> Control:
         """Return where the ends of a transfer find the control plane."""
@@ -106,16 +90,8 @@ def world(*, hurried: bool = False) -> World:
         return Table(clients.dynamodb(home, hurried=hurried), name)
 
     @cache
-    def compute(region: str) -> ports.Compute:
-        return Ec2Compute(clients.ec2(region, hurried=hurried), env.deployment, clients.ec2_launching(region))
-
-    @cache
-    def commands(region: str) -> ports.Commands:
-        return SsmCommands(clients.ssm(region, hurried=hurried), env.deployment)
-
-    @cache
-    def groups(region: str) -> ports.SecurityGroups:
-        return Ec2SecurityGroups(clients.ec2(region), env.deployment)
+    def at(region: str) -> Services:
+        return services(region, env, hurried=hurried)
 
     return World(
         env=env,
@@ -128,11 +104,7 @@ def world(*, hurried: bool = False) -> World:
         nodes=DynamoNodeStore(table(env.nodes_table)),
         profiles=DynamoProfileStore(table(env.profiles_table), clock),
         tokens=DynamoTokenStore(table(env.control_tokens_table)),
-        compute=compute,
-        commands=commands,
-        brief_commands=lambda region: SsmCommands(clients.ssm_briefly(region), env.deployment),
-        groups=groups,
-        subnets=lambda region: Ec2Subnets(clients.ec2(region), env.deployment, env.subnet_ids.get(region, ())),
+        at=lambda place: at(place.region),
         objects=S3Objects(clients.s3(home), env.control_bucket),
         events=EventBus(clients.events(home, hurried=hurried), env.event_bus),
         notifications=SnsNotifications(clients.sns(home), env.approval_topic),
@@ -141,7 +113,4 @@ def world(*, hurried: bool = False) -> World:
         clock=clock,
         price_list=AwsPriceList(clients.pricing(home)) if has_price_list(home) else NoPriceList(),
         price_cache=S3PriceCache(clients.s3(home), env.control_bucket),
-        spot_market=lambda region: Ec2SpotMarket(clients.ec2(region), clients.iam(home)),
-        instance_types=lambda region: Ec2InstanceTypes(clients.ec2(region)),
-        quotas=lambda region: ServiceQuotas(clients.service_quotas(region)),
     )

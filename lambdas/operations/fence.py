@@ -1,10 +1,10 @@
 """The fence: nothing of an execution is started any more, and its ends stop even where nobody reaches them."""
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.errors import TransferFenced
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_record import Estimated, Phase
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Estimated, Phase
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 
 def fence(world: World, transfer: AcceptedTransfer) -> bool:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from lambdas.adapters.records import CommandResult, NotManagedError
 from lambdas.adapters.world import World
 from lambdas.core.fleet.relay_node import LIVE_STATES, Node
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.operations.ends.commands import MOST_MACHINES
+from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.operations.seats.commands import MOST_MACHINES
 from lambdas.operations.side_by_side import look_at_each
 
 # From all relays of a region together, the sending of commands included; a machine that answers at all prints its log
@@ -48,7 +48,7 @@ def _keep_of_region(world: World, transfer: AcceptedTransfer, nodes: list[Node],
         for name, (node, command_id) in list(waiting.items()):
             if world.clock.monotonic() > until:
                 return kept
-            if result := world.brief_commands(node.region).result(command_id, node.instance_id):
+            if result := world.at(node.place).brief_commands.result(command_id, node.instance_id):
                 del waiting[name]
                 kept += _put(world, transfer, name, result.output)
         if not waiting or world.clock.monotonic() + world.env.poll_seconds > until:
@@ -64,7 +64,7 @@ def _asked(world: World, nodes: Sequence[Node], until: float) -> Iterator[tuple[
             return
         some = nodes[at : at + MOST_MACHINES]
         try:
-            sent = world.brief_commands(some[0].region).send(
+            sent = world.at(some[0].place).brief_commands.send(
                 "log", [node.instance_id for node in some], some[0].transfer_id, None
             )
             yield from ((node, sent) for node in some)

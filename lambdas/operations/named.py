@@ -2,7 +2,7 @@
 
 from lambdas.adapters.world import World
 from lambdas.core.errors import NoSuchTransfer
-from lambdas.core.transfer_record import TransferRecord
+from lambdas.core.record.transfer_record import TransferRecord
 
 
 def transfer(world: World, transfer_id: str) -> TransferRecord:

@@ -5,16 +5,17 @@ from typing import Any
 
 from lambdas.adapters.world import World
 from lambdas.core.chunks.progress import Progress
-from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.fleet.relay_node import ENDED_INSTANCE_STATES, JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
-from lambdas.core.record_format import FORMAT_VERSION, in_words
+from lambdas.core.places.place import Place
+from lambdas.core.record.transfer_record import Outcome, Planned, TransferRecord
+from lambdas.core.seats.epochs import first_epoch
 from lambdas.core.spending.meter import Decision
-from lambdas.core.transfer_record import Outcome, Planned, TransferRecord
+from lambdas.core.transfer.record_format import FORMAT_VERSION, in_words
 from lambdas.operations.chunks import retry
-from lambdas.operations.ends import watching
 from lambdas.operations.fleet import membership, relay_end, relay_start
 from lambdas.operations.fleet.replacement import RESUME_SECONDS
 from lambdas.operations.report import outcome
+from lambdas.operations.seats import reports
 from lambdas.operations.side_by_side import Looks
 from lambdas.operations.spending import metering
 from lambdas.operations.token import release
@@ -59,7 +60,7 @@ def _try(parts: Mapping[str, Callable[[], object]]) -> Looks[Any]:
 def _parts(world: World, record: TransferRecord) -> dict[str, Callable[[], object]]:
     """What is looked at while data moves, in this order."""
     transfer = record.transfer
-    sender = world.agents.progress(transfer.shared, "sender")
+    sender = reports.of_sender(world, transfer)
     return {
         "retried": lambda: _retry_noted(world, record, sender),
         "limit": lambda: membership.follow_timetable(world, transfer),
@@ -90,8 +91,8 @@ def _at_once(world: World, record: TransferRecord) -> dict[str, Any] | None:
         return {"released": release(world, token, record.outcome)}
     if not isinstance(record, Planned):
         return {"waiting": "it has no plan"}
-    for side in watching.sides(transfer):
-        found = outcome.take(world, record, side)
+    for seat in transfer.seats:
+        found = outcome.take(world, record, seat.seat_id)
         if "released" in found:
             return found
     return None
@@ -145,8 +146,8 @@ def _terminate_ended(world: World, record: TransferRecord) -> int:
     count = 0
     for region in sorted({node.region for node in ended}):
         mine = [node.instance_id for node in ended if node.region == region]
-        alive = [i.instance_id for i in world.compute(region).describe(mine) if not i.gone]
-        world.compute(region).terminate(alive)
+        alive = [i.instance_id for i in world.at(Place(region)).compute.describe(mine) if not i.gone]
+        world.at(Place(region)).compute.terminate(alive)
         count += len(alive)
     return count
 
@@ -172,7 +173,8 @@ def _dead(world: World, live: list[Node]) -> dict[Node, str]:
 
 
 def _shown(world: World, region: str, nodes: list[Node]) -> dict[str, str]:
-    return {i.instance_id: i.state for i in world.compute(region).describe(node.instance_id for node in nodes)}
+    shown = world.at(Place(region)).compute.describe(node.instance_id for node in nodes)
+    return {instance.instance_id: instance.state for instance in shown}
 
 
 def _discard_old_unused(world: World, record: TransferRecord) -> int:

@@ -5,14 +5,14 @@ from itertools import islice
 from pydantic import TypeAdapter
 
 from lambdas.adapters.world import World
-from lambdas.core.deletion import Deleted, Deletion, ExtrasSurvey, Remaining, RemainingEntry, in_words
 from lambdas.core.documents import Handover
-from lambdas.core.ends import commands
-from lambdas.core.ends.commands import Command
 from lambdas.core.errors import CommandFailed, DeletionInterrupted
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.operations.ends.commands import Order, answer, run_all
+from lambdas.core.request.deletion import Deleted, Deletion, ExtrasSurvey, Remaining, RemainingEntry, in_words
+from lambdas.core.seats import commands
+from lambdas.core.seats.commands import Command
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.intake.extras import where
+from lambdas.operations.seats.commands import Order, answer, run_all
 
 # The document's own limit is 840 s; the Lambda has 900.
 COMMAND_SECONDS = 870.0

@@ -1,6 +1,7 @@
 """Relays of transfers that are over, launched at the last moment or shown too late."""
 
 from lambdas.adapters.world import World
+from lambdas.core.places.place import Place
 
 
 def terminate(world: World, region: str) -> list[str]:
@@ -9,13 +10,13 @@ def terminate(world: World, region: str) -> list[str]:
     The index of active transfers may miss one for a moment: only a consistent read says that a transfer is over.
     """
     # Read before the transfers: one that begins in between has no relay among these.
-    relays = world.compute(region).of_deployment()
+    relays = world.at(Place(region)).compute.of_deployment()
     active = set(world.transfers.active_ids()) if relays else set()
     suspects = {relay.transfer_id for relay in relays} - active
     over = {transfer_id for transfer_id in suspects if _is_over(world, transfer_id)}
     found = [relay.instance_id for relay in relays if relay.transfer_id in over]
     if found:
-        world.compute(region).terminate(found)
+        world.at(Place(region)).compute.terminate(found)
     return found
 
 

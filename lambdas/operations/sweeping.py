@@ -3,9 +3,9 @@
 from typing import Any
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
-from lambdas.core.transfer import Failure, ending
-from lambdas.core.transfer_record import ENDED, TransferRecord
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import ENDED, TransferRecord
+from lambdas.core.transfer.failure import Failure, ending
 from lambdas.operations import teardown
 from lambdas.operations.report import reporting
 

@@ -8,18 +8,19 @@ from contextlib import suppress
 
 from lambdas.adapters.records import CommandResult
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.errors import AgentBusy, CommandFailed, MissingPermission, TeardownIncomplete, Throttled
 from lambdas.core.fleet import firewall, node_life
 from lambdas.core.fleet.firewall import Rule
 from lambdas.core.fleet.relay_node import LIVE_STATES
 from lambdas.core.fleet.topology import regions_of
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_record import TransferRecord
+from lambdas.core.places.place import Place
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import TransferRecord
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations import logs
-from lambdas.operations.ends.commands import Order, run_all
 from lambdas.operations.fence import fence
 from lambdas.operations.intake import marks
+from lambdas.operations.seats.commands import Order, run_all
 
 STOP_SECONDS = 60.0
 # Instances shut down within 60 s as a rule; twice that before the state machine's own retry takes over.
@@ -133,7 +134,7 @@ def _begin_to_terminate(world: World, transfer: AcceptedTransfer) -> set[str]:
     _look_again(world, transfer)
     for region, ids in alive.items():
         if ids:
-            world.compute(region).terminate(ids)
+            world.at(Place(region)).compute.terminate(ids)
     return {id_ for ids in alive.values() for id_ in ids}
 
 
@@ -157,10 +158,10 @@ def _terminate(world: World, transfer: AcceptedTransfer, *, relays_wanted: bool)
 
 def _alive(world: World, region: str, transfer_id: str) -> list[str]:
     """Return live relays by tag and by the node table: a new instance may be listed before its tags are."""
-    tagged = {i.instance_id for i in world.compute(region).of_transfer(transfer_id)}
+    tagged = {i.instance_id for i in world.at(Place(region)).compute.of_transfer(transfer_id)}
     nodes = [n for n in world.nodes.of(transfer_id) if n.region == region and not n.existing]
     known = [node.instance_id for node in nodes]
-    listed = {i.instance_id for i in world.compute(region).describe(known) if not i.gone} if known else set()
+    listed = {i.instance_id for i in world.at(Place(region)).compute.describe(known) if not i.gone} if known else set()
     return sorted(tagged | listed)
 
 
@@ -175,7 +176,7 @@ def _end_nodes(world: World, transfer: AcceptedTransfer, ended_at: float) -> Non
 def _revoke(world: World, transfer: AcceptedTransfer) -> int:
     count = 0
     for region in regions_of(transfer):
-        groups = world.groups(region)
+        groups = world.at(Place(region)).groups
         doomed = firewall.to_revoke(groups.rules(), _others(world, transfer))
         moving = _still_moving(world, transfer, doomed)
         doomed = [rule for rule in doomed if rule.transfer_id not in moving]

@@ -2,9 +2,9 @@
 
 from lambdas.adapters.records import ControlToken
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_record import Outcome
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Outcome
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 
 def finish(world: World, transfer: AcceptedTransfer, outcome: Outcome) -> bool:

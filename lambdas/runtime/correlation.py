@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_record import TransferRecord
+from lambdas.core.record.transfer_record import TransferRecord
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 
 def run_of(transfer: AcceptedTransfer) -> str:

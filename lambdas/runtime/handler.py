@@ -20,13 +20,13 @@ from lambdas.adapters.metrics import EmfMetrics
 from lambdas.adapters.ports import TransferStore
 from lambdas.adapters.throttling import is_throttle
 from lambdas.adapters.world import World, world
-from lambdas.core import transfer_life
 from lambdas.core.documents import Document, Handover
 from lambdas.core.errors import CptError, InvalidRequest, Throttled
 from lambdas.core.fleet.relay_node import ENDED_INSTANCE_STATES
-from lambdas.core.problems import describe
-from lambdas.core.record_format import format_of, refuse_other
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.record import transfer_life
+from lambdas.core.request.problems import describe
+from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.core.transfer.record_format import format_of, refuse_other
 from lambdas.runtime import idempotency
 from lambdas.runtime.correlation import ReadingStore, run_of
 

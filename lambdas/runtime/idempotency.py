@@ -8,12 +8,12 @@ from aws_lambda_powertools.utilities.idempotency import DynamoDBPersistenceLayer
 from aws_lambda_powertools.utilities.idempotency.exceptions import IdempotencyAlreadyInProgressError
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from lambdas.adapters import clients
+from lambdas.adapters.environment import environment
 from lambdas.adapters.world import World
 from lambdas.core.documents import Document
 from lambdas.core.errors import WriteConflict
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.runtime import clients
-from lambdas.runtime.env import environment
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 # A day: longer than any retry of the state machine or of an event rule.
 EXPIRES_SECONDS = 86_400

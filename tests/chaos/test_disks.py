@@ -57,7 +57,7 @@ def test_a_full_disk_is_named_and_what_fits_is_whole(tmp_path: Path, source: Pat
 def test_all_arrives_once_there_is_room(tmp_path: Path, source: Path, room: Callable[[int], None]) -> None:
     with under_way(tmp_path, source) as transfer:
         table = transfer.table
-        assert transfer.wait_until("a refusal", lambda: table.record("progress-receiver").get("failedChunks", 0) > 0)
+        assert transfer.wait_until("a refusal", lambda: table.record("progress-r0").get("failedChunks", 0) > 0)
         room(200)
         transfer.check_arrived()
 

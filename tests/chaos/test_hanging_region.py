@@ -112,5 +112,7 @@ def test_all_arrive_and_those_with_relays_no_later_than_without_the_hang(
         assert found[name].run.report["replacements"] == []
     for name in (name for name in found if name.startswith("starting")):
         assert not any("joinedAt" in node for node in hanging.nodes(name))  # all went directly
+        notes = found[name].run.report["fleet"]["notes"]
+        assert any(note.startswith(f"in {OTHER} ") for note in notes), "the report says so"
     for name in found:
         chaos.check_nothing_left(hanging, name)

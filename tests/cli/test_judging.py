@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 from cli import main, starting
 from cli.exit_codes import ExitCode
 from lambdas.core.errors import InvalidRequest
-from lambdas.core.request import Limits, parse_request
+from lambdas.core.request.request import Limits, parse_request
 from tests.cli.transfers import EXAMPLES, REQUEST, Account, execution, records
 
 BAD = EXAMPLES.parent / "bad" / "transfer-request"

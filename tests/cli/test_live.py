@@ -43,7 +43,7 @@ def test_each_lane_of_a_path_has_its_rate() -> None:
 
 def test_a_path_that_has_just_joined_says_so() -> None:
     joined = records()
-    del joined["progress#sender"]
+    del joined["progress#s0"]
     assert [line.split()[-3:] for line in lines(state_of("nightly", joined, []))[-2:]] == [["no", "lane", "yet"]] * 2
 
 

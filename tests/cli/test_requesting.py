@@ -12,7 +12,7 @@ from typer.testing import CliRunner, Result
 
 from cli import completion, main, requesting
 from cli.exit_codes import ExitCode
-from lambdas.core.request import Limits, parse_request
+from lambdas.core.request.request import Limits, parse_request
 from tests.cli.transfers import Account, execution
 
 SOURCE, DESTINATION = "i-0aaaaaaaaaaaaaaa1", "i-0bbbbbbbbbbbbbbb2"

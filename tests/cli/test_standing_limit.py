@@ -6,7 +6,7 @@ import pytest
 
 from cli.transfer_state import TransferState, state_of
 from cli.watch_events import LimitChanged, happened, progress
-from lambdas.core.bandwidth import BandwidthLimit
+from lambdas.core.request.bandwidth import BandwidthLimit
 from tests.cli.test_live import lines
 from tests.cli.transfers import records
 

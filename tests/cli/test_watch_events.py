@@ -135,7 +135,7 @@ def test_progress_says_what_limits_it() -> None:
 
 def test_there_is_no_progress_before_the_first_byte() -> None:
     early = records()
-    del early["progress#sender"]
+    del early["progress#s0"]
     assert progress(state_of("nightly", early, [])) is None
 
 

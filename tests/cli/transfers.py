@@ -60,7 +60,7 @@ def records(**more: Any) -> dict[str, dict[str, Any]]:
     return {
         "transfer": transfer,
         "membership": {"membership": json.dumps({"paths": paths})},
-        "progress#sender": {"document": json.dumps(sender)},
+        "progress#s0": {"document": json.dumps(sender)},
     }
 
 

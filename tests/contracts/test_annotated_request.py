@@ -6,7 +6,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from lambdas.core.request import Limits, TransferRequest, parse_request
+from lambdas.core.request.request import Limits, TransferRequest, parse_request
 from tests.docs.test_pages import keys
 from tests.paths import CONTRACTS, ROOT
 

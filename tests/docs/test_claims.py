@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from lambdas.core.chunks.retry_policy import MAX_ATTEMPTS, MAX_SOURCE_ATTEMPTS
-from lambdas.core.deletion import MOST_DELETED
 from lambdas.core.documents import MAX_TRANSIT_REGIONS
-from lambdas.core.ends.liveness import MOST_RESTARTS
 from lambdas.core.estimate.fitting import MOST_BYTES, MOST_CANDIDATES
-from lambdas.core.relays_request import MAX_REQUEST_PAIRS
+from lambdas.core.request.deletion import MOST_DELETED
+from lambdas.core.request.relays_request import MAX_REQUEST_PAIRS
+from lambdas.core.seats.liveness import MOST_RESTARTS
 from tests.docs.pages import ROOT
 
 DOCS = ROOT / "docs"

@@ -15,7 +15,7 @@ from lambdas.core import errors
 from lambdas.core.failures import FAILURES, advice
 from lambdas.core.report.page.render import render
 from lambdas.core.report.report import of_refused
-from lambdas.core.transfer import Failure
+from lambdas.core.transfer.failure import Failure
 from tests.docs.failure_tables import PAGE, drawn
 
 DECISIONS = (errors.RetryLater, errors.ReplaceNode, errors.FailTransfer, errors.AskPerson)

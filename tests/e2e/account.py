@@ -10,7 +10,7 @@ from typing import Any
 from cli.aws import Aws, configuration
 from cli.figures import tell_figures
 from cli.reporting import read_report
-from lambdas.core.transfer import shared_key
+from lambdas.core.transfer.partition import shared_key
 from local.cloud import LocalCloud
 
 log = logging.getLogger(__name__)
@@ -161,7 +161,7 @@ class Account:
 
     def progress(self, transfer_id: str) -> dict[str, Any]:
         """The sender's last report."""
-        record = self.record(transfer_id, "progress#sender")
+        record = self.record(transfer_id, "progress#s0")
         return dict(json.loads(record["document"])) if record else {"sequence": 0, "lanes": []}
 
     def first_byte_at(self, transfer_id: str) -> float:

@@ -145,7 +145,7 @@ class Story:
 
     def _start(self, **more: Any) -> str:
         self.runs += 1
-        self.before = self.account.record(self.name, "progress#sender")
+        self.before = self.account.record(self.name, "progress#s0")
         known = self.account.record(self.name, "transfer") is not None
         request = self.account.request(
             self.source,
@@ -163,7 +163,7 @@ class Story:
         """Wait until some bytes are delivered or the execution has ended; whether it still runs."""
 
         def reached() -> bool:
-            report = self.account.record(self.name, "progress#sender")
+            report = self.account.record(self.name, "progress#s0")
             return report not in (None, self.before) and self.account.progress(self.name).get("bytes", 0) >= STOP_BYTES
 
         running: Callable[[], bool] = lambda: self.account.describe(arn)["status"] == "RUNNING"  # noqa: E731

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from lambdas.core.transfer import Membership
+from lambdas.core.fleet.membership import Membership
 from tests.chaos.extent import only_full
 from tests.e2e.account import HOME, OTHER, Account
 from tests.e2e.files import make_files, tree

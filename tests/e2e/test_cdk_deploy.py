@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.exit_codes import ExitCode
-from lambdas.core.record_format import FORMAT_VERSION
+from lambdas.core.transfer.record_format import FORMAT_VERSION
 from local.cloud import ASSEMBLY, LocalCloud
 from local.config import LocalConfig
 from local.endpoints import TRUST
@@ -75,7 +75,7 @@ def test_it_moves_data(cloud: LocalCloud, assembly: Path, tmp_path: Path) -> Non
 def of_format(assembly: Path, made: Path, version: int) -> Path:
     """The assembly as another version of CPT would make it, whose functions keep records of that format."""
     shutil.copytree(assembly, made)
-    (module,) = made.glob("asset.*/lambdas/core/record_format.py")
+    (module,) = made.glob("asset.*/lambdas/core/transfer/record_format.py")
     text = module.read_text()
     line = f"FORMAT_VERSION = {FORMAT_VERSION}\n"
     assert line in text

@@ -11,10 +11,10 @@ from tests.e2e.account import HOME, LARGE, OTHER, Account
 from tests.e2e.files import make_files, tree
 from tests.e2e.test_events import begin, finish, rules_disabled
 
-PLACES = {"sender": (HOME, "send"), "receiver": (OTHER, "receive")}
-# The daemons are one program: each signal and each side once, all pairs of them in `make chaos`.
-SHORT = [("sender", "KILL"), ("receiver", "STOP")]
-ENDS = cases([*SHORT, ("sender", "STOP"), ("receiver", "KILL")], SHORT)
+PLACES = {"s0": (HOME, "send"), "r0": (OTHER, "receive")}
+# The daemons are one program: each signal and each seat once, all pairs of them in `make chaos`.
+SHORT = [("s0", "KILL"), ("r0", "STOP")]
+ENDS = cases([*SHORT, ("s0", "STOP"), ("r0", "KILL")], SHORT)
 RULES = ("cpt-reconcile", "cpt-restart-end", "cpt-watch-relays", "cpt-retry-chunk", "cpt-replace-relay")
 
 
@@ -23,8 +23,8 @@ def begun(account: Account, work: Path, name: str) -> str:
     return begin(account, make_files(work / "set", large_bytes=LARGE), work / "out", name)
 
 
-def epoch(account: Account, name: str, side: str) -> int:
-    return int((account.record(name, f"key#{side}") or {})["epoch"])
+def epoch(account: Account, name: str, seat_id: str) -> int:
+    return int((account.record(name, f"key#{seat_id}") or {})["epoch"])
 
 
 def moved_by_pair(account: Account, name: str) -> int:
@@ -43,19 +43,19 @@ def check(account: Account, arn: str, name: str, work: Path) -> dict[str, Any]:
     return run.report
 
 
-@pytest.mark.parametrize(("side", "signal"), ENDS)
+@pytest.mark.parametrize(("seat_id", "signal"), ENDS)
 def test_end_comes_back_and_goes_on_without_an_attempt_lost(
-    account: Account, tmp_path: Path, side: str, signal: str
+    account: Account, tmp_path: Path, seat_id: str, signal: str
 ) -> None:
-    name, (region, role) = f"{side}-{signal.lower()}", PLACES[side]
+    name, (region, role) = f"{seat_id}-{signal.lower()}", PLACES[seat_id]
     with rules_disabled(account, *RULES):
         arn = begun(account, tmp_path, name)
-        before = epoch(account, name, side)
+        before = epoch(account, name, seat_id)
         moved = int(account.progress(name)["movedBytes"])
-        machine = account.source if side == "sender" else account.destination
+        machine = account.source if seat_id == "s0" else account.destination
         account.shell(machine, region, f"systemctl kill --signal={signal} 'cpt-{role}-{name}'")
         # A frozen one is killed after 6 s; both are started 0.2 s later.
-        account.cloud.wait_for(lambda: epoch(account, name, side) == before + 1, 30)
+        account.cloud.wait_for(lambda: epoch(account, name, seat_id) == before + 1, 30)
         account.cloud.wait_for(lambda: int(account.progress(name)["movedBytes"]) > moved, 30)
         report = check(account, arn, name, tmp_path)
     outcome = (account.record(name, "transfer") or {})["outcome"]

@@ -29,7 +29,7 @@ curl -s "$at$role" -H "X-aws-ec2-metadata-token: $token"
 
 
 FORGED: dict[str, dict[str, Any]] = {
-    "Transfer Failed": {"side": "receiver", "epoch": 1, "error": "DestinationError", "cause": "forged"},
+    "Transfer Failed": {"side": "receiver", "seat": "r0", "epoch": 1, "error": "DestinationError", "cause": "forged"},
     "Transfer Delivered": {"epoch": 1, "bytes": 1, "files": 1, "chunks": 1, "sentBytes": 1},
     "Chunk Failed": {"chunk": 0, "attempt": 1, "pathId": "direct", "reason": "source-changed", "message": "forged"},
     "Relay Lost": {"pathId": "pair-1", "nodeId": "source-1-0", "message": "forged"},
@@ -77,7 +77,7 @@ def scene(account: Account, tmp_path_factory: pytest.TempPathFactory) -> Scene:
     # 16 s at 10 MB/s: the events are handled while it moves.
     request = account.request(source, work / "out", relays={"pairs": 0}, bandwidthLimitMbps=80)
     arn = account.start(request, VICTIM)
-    account.cloud.wait_for(lambda: account.record(VICTIM, "progress#receiver"), 60)
+    account.cloud.wait_for(lambda: account.record(VICTIM, "progress#r0"), 60)
     entries = [event(kind, **detail) for kind, detail in FORGED.items()]
     assert attacker.client("events").put_events(Entries=entries)["FailedEntryCount"] == 0
     owner = account.aws.client("sts").get_caller_identity()["Account"]
@@ -104,7 +104,7 @@ def denied(call: Callable[..., Any], **request: Any) -> None:
         call(**request)
 
 
-RECORDS = ("membership", "fence", "key#sender", "key#receiver", "progress#sender", "outcome#sender", "probe#pair-1")
+RECORDS = ("membership", "fence", "key#s0", "key#r0", "progress#s0", "outcome#s0", "probe#pair-1")
 
 
 @pytest.mark.parametrize("record", RECORDS)
@@ -142,7 +142,7 @@ def _partition(table: str, key: str, value: str) -> dict[str, Any]:
     return {"TableName": table, **condition, "ExpressionAttributeValues": {":v": {"S": value}}}
 
 
-NAMES = ("plan.json", "listing/part-00000.ndjson", "manifest/0/part-00000.ndjson", "digests/receiver/part-00000.ndjson")
+NAMES = ("plan.json", "listing/part-00000.ndjson", "manifest/0/part-00000.ndjson", "digests/r0/part-00000.ndjson")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -155,7 +155,7 @@ def test_end_reaches_no_object_of_another_transfer(scene: Scene, name: str) -> N
 
 def test_end_adds_no_object_beside_those_of_another_transfer(scene: Scene) -> None:
     s3, bucket = scene.attacker.client("s3"), scene.account.bucket
-    for name in (f"digests/receiver/+{scene.other_arn}+", f"listing/:0:instance/i-{'0' * 17}+{scene.other_arn}+x"):
+    for name in (f"digests/r0/+{scene.other_arn}+", f"listing/:0:instance/i-{'0' * 17}+{scene.other_arn}+x"):
         denied(s3.put_object, Bucket=bucket, Key=f"ends/{scene.shared}/{name}", Body=b"{}")
     denied(s3.list_objects_v2, Bucket=bucket, Prefix=f"ends/{scene.shared}/")
 
@@ -181,8 +181,8 @@ def test_end_writes_neither_membership_nor_fence_of_its_own_transfer(scene: Scen
     dynamodb = scene.attacker.client("dynamodb")
     source, destination, _ = scene.shared.split("+")
     for own in (f"{scene.other_arn}+{destination}+own", f"{source}+{scene.other_arn}+own"):
-        dynamodb.update_item(**written(own, "progress#sender", "document"))
-        assert dynamodb.get_item(**item(own, "progress#sender"))["Item"]["document"] == {"S": "x"}
+        dynamodb.update_item(**written(own, "progress#s0", "document"))
+        assert dynamodb.get_item(**item(own, "progress#s0"))["Item"]["document"] == {"S": "x"}
         denied(dynamodb.update_item, **written(own, "membership", "membership"))
         denied(dynamodb.update_item, **written(own, "fence", "fenced"))
 
@@ -194,7 +194,7 @@ def test_relay_reaches_nothing_of_any_transfer(scene: Scene) -> None:
     assert f"assumed-role/cpt-relay-{HOME}/" in whoami
     dynamodb, s3 = relay.client("dynamodb"), relay.client("s3")
     denied(dynamodb.get_item, **item(scene.shared, "membership"))
-    denied(dynamodb.update_item, **written(scene.shared, "key#sender", "routePublicKey"))
+    denied(dynamodb.update_item, **written(scene.shared, "key#s0", "routePublicKey"))
     denied(dynamodb.query, **_partition("cpt-chunks", "rangeKey", range_key(scene.shared, 0)))
     denied(s3.get_object, Bucket=account.bucket, Key=f"ends/{scene.shared}/plan.json")
     denied(s3.put_object, Bucket=account.bucket, Key=f"ends/{scene.shared}/plan.json", Body=b"{}")

@@ -3,6 +3,7 @@
 import json
 import math
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from tests.e2e.account import HOME, LARGE, OTHER, SLOW_MBPS, Account
 from tests.e2e.files import make_files, tree
 from tests.e2e.test_events import finish, paths_with_data, rules_disabled
 
-PLACES = {"sender": (HOME, "send"), "receiver": (OTHER, "receive")}
+PLACES = {"s0": (HOME, "send"), "r0": (OTHER, "receive")}
 
 
 def begin(account: Account, work: Path, name: str, **more: Any) -> str:
@@ -29,12 +30,12 @@ def delivered(account: Account, name: str, before: float = math.inf) -> int:
     return sum(int(item["bytes"]) for item in found if float(item["deliveredAt"]) < before)
 
 
-def stop(account: Account, name: str, side: str) -> None:
+def stop(account: Account, name: str, seat_id: str) -> None:
     """Stop its unit, which nobody starts again; then wait until what it had on the way has arrived or broken."""
-    region, role = PLACES[side]
-    machine = account.source if side == "sender" else account.destination
+    region, role = PLACES[seat_id]
+    machine = account.source if seat_id == "s0" else account.destination
     account.shell(machine, region, f"systemctl stop 'cpt-{role}-{name}'")
-    if side == "receiver":
+    if seat_id == "r0":
         account.cloud.wait_for(lambda: account.progress(name)["lanes"] == [], 30)
     else:
         # Without bytes that come, the receiver advances only once it waits for the sender alone, and not for its disk.
@@ -48,13 +49,19 @@ def stop(account: Account, name: str, side: str) -> None:
 
 def receiver(account: Account, name: str) -> dict[str, Any]:
     """The receiver's last report."""
-    return dict(json.loads((account.record(name, "progress#receiver") or {})["document"]))
+    return dict(json.loads((account.record(name, "progress#r0") or {})["document"]))
 
 
-def look(account: Account, name: str, side: str) -> None:
+def was_refused(account: Account, name: str, times: int) -> bool:
+    """Whether the receiver was to be started again so many times, the last time in vain."""
+    seen: dict[str, Any] = (account.record(name, "transfer") or {})["seats"]["seats"]["r0"]
+    return int(seen.get("restarts", 0)) == times and "NotManaged" in seen.get("trouble", "")
+
+
+def look(account: Account, name: str, seat_id: str) -> None:
     """The minute's look finds that it is the same report as half a minute before."""
     account.invoke("cpt-watch-ends")
-    account.change_record(name, f"ends.{side}.heard", 0)
+    account.change_record(name, f"seats.seats.{seat_id}.heard", 0)
     account.invoke("cpt-watch-ends")
 
 
@@ -67,9 +74,9 @@ def sent(account: Account, name: str) -> int:
 def test_sender_that_was_stopped_is_started_again_and_sends_only_the_rest(account: Account, tmp_path: Path) -> None:
     arn = begin(account, tmp_path, "sender-stopped", relays={"pairs": 1})
     account.cloud.wait_for(lambda: "pair-1" in paths_with_data(account, "sender-stopped"), 60)
-    stop(account, "sender-stopped", "sender")
+    stop(account, "sender-stopped", "s0")
     stopped_at = time.time()
-    look(account, "sender-stopped", "sender")
+    look(account, "sender-stopped", "s0")
     run = finish(account, arn, "sender-stopped")
     assert (run.status, run.cause) == ("SUCCEEDED", None)
     assert tree(tmp_path / "out" / "set") == tree(tmp_path / "set")
@@ -89,9 +96,9 @@ def test_receiver_that_was_stopped_is_started_again_and_the_large_file_goes_on(
     account: Account, tmp_path: Path
 ) -> None:
     arn = begin(account, tmp_path, "receiver-stopped", relays={"pairs": 0})
-    stop(account, "receiver-stopped", "receiver")
+    stop(account, "receiver-stopped", "r0")
     stopped_at, moved = time.time(), int(account.progress("receiver-stopped")["movedBytes"])
-    look(account, "receiver-stopped", "receiver")
+    look(account, "receiver-stopped", "r0")
     run = finish(account, arn, "receiver-stopped")
     assert (run.status, run.cause) == ("SUCCEEDED", None)
     assert tree(tmp_path / "out" / "set") == tree(tmp_path / "set")
@@ -127,9 +134,12 @@ def test_end_that_never_comes_back_is_given_up_and_nothing_is_left(account: Acco
     account.cloud.spoil(
         Fault(operation="SendCommand", region=OTHER, document="cpt-receive", code="InvalidInstanceId", count=3)
     )
-    stop(account, "gone", "receiver")
-    for _ in range(4):
-        look(account, "gone", "receiver")
+    stop(account, "gone", "r0")
+    for times in range(1, 4):
+        look(account, "gone", "r0")
+        # A refusal that was not used up would meet the next transfer.
+        account.cloud.wait_for(partial(was_refused, account, "gone", times), 30)
+    look(account, "gone", "r0")
     run = account.wait(arn)
     assert (run.status, run.error) == ("FAILED", "EndSilent")
     assert "the receiver on" in str(run.cause)

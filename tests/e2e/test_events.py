@@ -13,7 +13,7 @@ from tests.e2e.files import make_files, tree
 
 def paths_with_data(account: Account, transfer_id: str) -> set[str]:
     """Paths whose lanes have delivered something."""
-    progress = account.record(transfer_id, "progress#sender")
+    progress = account.record(transfer_id, "progress#s0")
     lanes = json.loads(progress["document"])["lanes"] if progress else []
     return {lane["pathId"] for lane in lanes if lane["bytes"] > 0}
 

@@ -45,7 +45,7 @@ PLACES = (
     "event us-west-2 Approval Required",
     "event us-west-2 Transfer Delivered",
     "event eu-west-1 EC2 Instance State-change Notification",
-    "table us-west-2 cpt-transfers key#sender",
+    "table us-west-2 cpt-transfers key#s0",
     "table us-west-2 cpt-chunks",
     "table us-west-2 cpt-nodes",
     TOKENS,

@@ -26,8 +26,8 @@ def account(make_account: Callable[..., Account]) -> Account:
 
 def beat(account: Account, name: str) -> int:
     """The sender's sequence with which the last heartbeat was sent."""
-    ends: dict[str, Any] = (account.record(name, "transfer") or {}).get("ends") or {}
-    return int((ends.get("sender") or {}).get("beat") or 0)
+    seats: dict[str, Any] = ((account.record(name, "transfer") or {}).get("seats") or {}).get("seats") or {}
+    return int((seats.get("s0") or {}).get("beat") or 0)
 
 
 def beaten_since(account: Account, name: str, sequence: int) -> Callable[[], bool]:
@@ -55,7 +55,7 @@ def test_an_end_that_writes_nonsense_costs_no_other_transfer_its_heartbeats(acco
     poisoned = begin(account, source, tmp_path / "out", "a-poisoned")
     healthy = begin(account, source, tmp_path / "out-too", "b-healthy")
     account.shell(account.source, HOME, "systemctl stop cpt-send-a-poisoned")
-    key = {"transferId": account.shared("a-poisoned"), "record": "progress#sender"}
+    key = {"transferId": account.shared("a-poisoned"), "record": "progress#s0"}
     account.aws.resource("dynamodb").Table("cpt-transfers").update_item(
         Key=key, UpdateExpression="SET document = :nonsense", ExpressionAttributeValues={":nonsense": '{"nonsense": 1}'}
     )

@@ -176,7 +176,7 @@ class CallGraph:
 
 
 def _ports_used(definition: Definition) -> Iterator[str]:
-    """`world.nodes.of(…)`, `self._world.compute(region).launch(…)`, and `groups.rules()` of a local `groups`."""
+    """`world.nodes.of(…)`, `self._world.at(place).compute.launch(…)`, and `groups.rules()` of a local `groups`."""
     ports = {name.split(".")[0] for name in PORTS}
     for node in ast.walk(definition):
         if not isinstance(node, ast.Attribute):

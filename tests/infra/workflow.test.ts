@@ -87,7 +87,7 @@ describe('one thing has one name', () => {
 it('no execution fails under a name that Step Functions keeps for itself', () => {
   const fails = statesOf(JSON.parse(ASL) as StateMachine).filter(([, { Type }]) => Type === 'Fail');
   expect(fails.length).toBeGreaterThan(3);
-  // The report's names are those of `name_of_ours` in lambdas/core/transfer.py.
+  // The report's names are those of `name_of_ours` in lambdas/core/transfer/failure.py.
   for (const [name, { Error: error }] of fails) {
     expect(error, name).toMatch(/^\{% (\$report\.error|\$replace\(\$.*Error, 'States\.', 'Workflow\.'\)) %\}$/);
   }

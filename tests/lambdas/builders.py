@@ -7,19 +7,23 @@ from lambdas.core.chunks.chunk import RANGE_SIZE, Chunk, item_key, range_key
 from lambdas.core.chunks.events import Delivered
 from lambdas.core.chunks.listing import Announcement, OpenSurvey
 from lambdas.core.chunks.progress import LaneProgress, Progress
-from lambdas.core.ends.epochs import first_epoch
+from lambdas.core.chunks.transfer_plan import PlanListing, TransferPlan
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.figures import Figure, Figures, Origin
 from lambdas.core.estimate.profile import Profile
 from lambdas.core.estimate.rows import Row
 from lambdas.core.estimate.type_choice import Candidate
 from lambdas.core.fleet.relay_node import Node, NodeState
+from lambdas.core.fleet.resolved_paths import ResolvedPaths
 from lambdas.core.fleet.topology import PAIR, Route, Stage, pair_of
-from lambdas.core.request import TransferRequest
-from lambdas.core.survey import DestinationSurvey, SourceSurvey, Survey
-from lambdas.core.transfer import AcceptedTransfer, EndMachine, PlanListing, ResolvedPaths, TransferPlan, shared_key
-from lambdas.core.transfer_record import Outcome
-from lambdas.core.whereabouts import DirectoryWay
+from lambdas.core.places.machines import EndMachine
+from lambdas.core.record.transfer_record import Outcome
+from lambdas.core.request.request import TransferRequest
+from lambdas.core.seats.epochs import first_epoch
+from lambdas.core.survey.survey import DestinationSurvey, SourceSurvey, Survey
+from lambdas.core.survey.whereabouts import DirectoryWay
+from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.core.transfer.partition import shared_key
 
 WEST, IRELAND = "us-west-2", "eu-west-1"
 SOURCE_ID, DESTINATION_ID = "i-0aaaaaaaaaaaaaaa1", "i-0bbbbbbbbbbbbbbb2"

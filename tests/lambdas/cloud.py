@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from lambdas.adapters.environment import Environment
+from lambdas.adapters.services import Services
 from lambdas.adapters.world import World
-from lambdas.runtime.env import Environment
 from tests.lambdas.builders import DESTINATION_ADDRESSES, DESTINATION_ID, IRELAND, SOURCE_ADDRESSES, SOURCE_ID, WEST
 from tests.lambdas.clock import FakeClock
 from tests.lambdas.machines import MemoryCommands, MemoryCompute
@@ -76,11 +77,7 @@ class Cloud:
             nodes=self.nodes,
             profiles=self.profiles,
             tokens=self.tokens,
-            compute=lambda region: self.compute[region],
-            commands=lambda region: self.commands[region],
-            brief_commands=lambda region: self.commands[region],
-            groups=lambda region: self.groups[region],
-            subnets=lambda region: self.subnets[region],
+            at=lambda place: self._services(place.region),
             objects=self.objects,
             events=self.events,
             notifications=self.notifications,
@@ -89,9 +86,18 @@ class Cloud:
             clock=self.clock,
             price_list=self.price_list,
             price_cache=self.price_cache,
-            spot_market=lambda region: self.spot_market[region],
-            instance_types=lambda region: self.instance_types[region],
-            quotas=lambda region: self.quotas[region],
+        )
+
+    def _services(self, region: str) -> Services:
+        return Services(
+            compute=self.compute[region],
+            commands=self.commands[region],
+            brief_commands=self.commands[region],
+            groups=self.groups[region],
+            subnets=self.subnets[region],
+            spot_market=self.spot_market[region],
+            instance_types=self.instance_types[region],
+            quotas=self.quotas[region],
         )
 
     def alive(self) -> list[str]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from lambdas.core import transfer_life
+from lambdas.core.record import transfer_life
 from lambdas.handlers.states.write_report import ReportInput, write_report
 from tests.lambdas.builders import ARN, chunk, delivered, estimate, node, plan, transfer
 from tests.lambdas.cloud import Cloud

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from lambdas.core import transfer_life
 from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.fleet.membership import Membership, TransferPath
 from lambdas.core.fleet.relay_node import Node
-from lambdas.core.transfer import AcceptedTransfer, Membership, TransferPath
+from lambdas.core.record import transfer_life
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
 from tests.lambdas.builders import SHARED, estimate, paths, plan, transfer
 from tests.lambdas.cloud import Cloud

@@ -15,8 +15,8 @@ from lambdas.adapters.records import (
     NotManagedError,
     OlderDocumentError,
 )
-from lambdas.core.ends.answers import Answer
-from lambdas.core.ends.commands import USUAL, Command, Share, encode
+from lambdas.core.seats.answers import Answer
+from lambdas.core.seats.commands import USUAL, Command, Share, encode
 from tests.lambdas.builders import IRELAND, WEST
 from tests.lambdas.clock import FakeClock
 

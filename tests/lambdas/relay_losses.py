@@ -15,7 +15,7 @@ from tests.lambdas.told import CONTROL
 def joined(*, sent: int = 0) -> Cloud:
     cloud = spawned(1)
     await_relays(AwaitInput(transfer=transfer()), cloud.world)
-    cloud.agents.progresses[SHARED, "sender"] = progress(3, sent=sent, rate=40.0)
+    cloud.agents.progresses[SHARED, "s0"] = progress(3, sent=sent, rate=40.0)
     return cloud
 
 

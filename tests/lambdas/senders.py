@@ -4,8 +4,9 @@ import random
 from dataclasses import dataclass, field
 
 from lambdas.core.chunks.progress import LaneProgress
+from lambdas.core.fleet.membership import Membership
 from lambdas.core.tariff import control_plane, cost
-from lambdas.core.transfer import AcceptedTransfer, Membership
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from tests.lambdas.builders import estimate, progress
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.machines import Machine
@@ -110,8 +111,8 @@ class Sender:
             update={"moved_bytes": round(self.moved), "first_byte_at": self.begun_at, "at": self.now, "lanes": lanes}
         )
         self.cloud.agents.progresses |= {
-            (self.transfer.shared, "sender"): said,
-            (self.transfer.shared, "receiver"): said,
+            (self.transfer.shared, "s0"): said,
+            (self.transfer.shared, "r0"): said,
         }
 
     def machines(self) -> list[Machine]:

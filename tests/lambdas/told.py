@@ -23,10 +23,10 @@ def told(cloud: Cloud, event: BusEvent) -> BusEvent:
             cloud.agents.lost.setdefault(shared(lost.transfer_id), []).append(lost)
         case "Transfer Delivered":
             delivered = TransferDelivered.from_document(event.detail)
-            cloud.agents.outcomes[shared(delivered.transfer_id), "sender"] = delivered
+            cloud.agents.outcomes[shared(delivered.transfer_id), "s0"] = delivered
         case "Transfer Failed":
             end = TransferFailed.from_document(event.detail)
-            cloud.agents.outcomes[shared(end.transfer_id), end.side] = end
+            cloud.agents.outcomes[shared(end.transfer_id), end.seat] = end
         case _:
             return event
     return event.model_copy(update={"source": AGENT})

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from lambdas.runtime import clients
+from lambdas.adapters import clients
 from local.cloud import LocalCloud
 from local.config import Fault, LocalConfig
 from local.instances.faults import Faults

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
+from lambdas.adapters import clients
 from lambdas.adapters.clock import SystemClock
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_chunks import BATCH, DynamoChunkStore
 from lambdas.core.chunks import chunk_life
 from lambdas.core.errors import Throttled
-from lambdas.runtime import clients
 from local.cloud import LocalCloud
 from local.config import Fault, LocalConfig
 from tests.lambdas import builders, tables

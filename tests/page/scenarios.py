@@ -4,20 +4,20 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from lambdas.core.bandwidth import BandwidthLimit, LimitChange
 from lambdas.core.chunks.chunk import Chunk
 from lambdas.core.chunks.file_list import FileEntry
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.profiling import Measured, MeasuredPair
 from lambdas.core.estimate.rows import build_rows
 from lambdas.core.fleet.relay_node import Node, NodeState
+from lambdas.core.record.transfer_record import Outcome, Spawned, TransferRecord
 from lambdas.core.report import report
 from lambdas.core.report.page.render import Files
 from lambdas.core.report.report import Report
 from lambdas.core.report.tally import Tally
+from lambdas.core.request.bandwidth import BandwidthLimit, LimitChange
 from lambdas.core.spending.meter import Dollars, Sent, Spent
-from lambdas.core.transfer import Failure
-from lambdas.core.transfer_record import Outcome, Spawned, TransferRecord
+from lambdas.core.transfer.failure import Failure
 from tests.lambdas import builders
 from tests.lambdas.traffic import Traffic
 

@@ -93,7 +93,7 @@ EXCEPTIONS = (
         "cpt-lose-end cpt-restart-end",
         "states:SendTaskSuccess",
         "If the data arrives while EC2 is asked about the machine of an end, the task succeeds.",
-        "lambdas/operations/ends/test_end_daemons.py::"
+        "lambdas/operations/seats/test_end_daemons.py::"
         "test_data_that_arrived_while_ec2_was_asked_about_a_machine_that_ended_has_arrived",
     ),
     *unused(
@@ -204,7 +204,7 @@ EXCEPTIONS = (
         "*",
         "ssm:CancelCommand",
         "A command that an SSM agent has not started in time is not to start later.",
-        "lambdas/operations/ends/test_commands.py::test_agent_that_starts_nothing_is_named_and_the_command_cancelled",
+        "lambdas/operations/seats/test_commands.py::test_agent_that_starts_nothing_is_named_and_the_command_cancelled",
     ),
     *unused(
         "cpt-decide-relays",

@@ -35,7 +35,7 @@ def run(bench: Bench) -> list[Result]:
             ours.sender(control, nowhere) as sender,
         ):
             programs = {"sender": sender, "receiver": receiver, **relays}
-            waiting = [records / "progress-sender.json", records / "progress-receiver.json"]
+            waiting = [records / "progress-s0.json", records / "progress-r0.json"]
             waiting += [control / f"{name}.ready" for name in relays]
             until(lambda: all(path.exists() for path in waiting), "everybody waits", list(programs.values()))
             before = {name: program.cpu_seconds() for name, program in programs.items()}

@@ -43,7 +43,7 @@ class Runner:
         arrived = bench.folder("arrived")
         self._receiver = stack.enter_context(self._transfer.receiver(self._control, arrived, self._route))
         self._sender = stack.enter_context(self._transfer.sender(self._control, self._route))
-        until((self._records / "key-sender.json").exists, "the sender's key", [self._sender])
+        until((self._records / "key-s0.json").exists, "the sender's key", [self._sender])
         self._before = received(self._receiver.pid)
 
     @property
@@ -83,7 +83,7 @@ class Runner:
         """MB that had to be sent again. Raises BenchError if something ended."""
         for program in (self._sender, self._receiver, *self._relays.values()):
             program.check()
-        progress = self._records / "progress-sender.json"
+        progress = self._records / "progress-s0.json"
         failed = json.loads(progress.read_text())["failedChunks"] if progress.exists() else 0
         return float(failed) * CHUNK_KIB * 1024 / 1e6
 

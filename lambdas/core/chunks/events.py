@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 from pydantic import Field, ValidationError
 
 from lambdas.core.chunks.chunk import FailureReason
-from lambdas.core.chunks.progress import Side
 from lambdas.core.documents import Count, Document, InstanceId, TransferId
+from lambdas.core.transfer.seat import Role, SeatId, role_of
 
 Epoch = Annotated[int, Field(ge=1)]
 Told = TypeVar("Told", bound=Document)
@@ -109,12 +109,12 @@ class LookDue(Document):
 
 
 class EndSilent(Document):
-    """An end has fallen silent: it is to run as `start`, or to be given up where it was started often enough."""
+    """A seat has fallen silent: it is to run as `start`, or to be given up where it was started often enough."""
 
     schema_version: Literal[1]
     type: Literal["End Silent"]
     transfer_id: TransferId
-    side: Side
+    seat: SeatId
     start: Annotated[int, Field(ge=1)]
 
 
@@ -169,7 +169,8 @@ class TransferFailed(Document):
     schema_version: Literal[1]
     type: Literal["Transfer Failed"]
     transfer_id: TransferId
-    side: Literal["sender", "receiver"]
+    side: Role
+    seat: SeatId
     epoch: Epoch
     error: str
     cause: str
@@ -179,11 +180,11 @@ class TransferFailed(Document):
         return {"error": self.error, "cause": f"{self.side}: {self.cause}"}
 
 
-def outcome_of(text: object, transfer_id: str, side: str) -> TransferDelivered | TransferFailed | None:
-    """The outcome that one side's record holds as JSON text; None where it is none of this transfer and side."""
-    delivered = _read(TransferDelivered, text) if side == "sender" else None
+def outcome_of(text: object, transfer_id: str, seat_id: str) -> TransferDelivered | TransferFailed | None:
+    """The outcome that one seat's record holds as JSON text; None where it is none of this transfer and seat."""
+    delivered = _read(TransferDelivered, text) if role_of(seat_id) == "sender" else None
     failed = None if delivered else _read(TransferFailed, text)
-    if failed is not None and failed.side != side:
+    if failed is not None and (failed.seat, failed.side) != (seat_id, role_of(seat_id)):
         return None
     found = delivered or failed
     return found if found is not None and found.transfer_id == transfer_id else None

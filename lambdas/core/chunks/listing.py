@@ -11,9 +11,9 @@ from lambdas.core.chunks.chunk import RANGE_SIZE
 from lambdas.core.chunks.pace import RANGES_AT_ONCE
 from lambdas.core.chunks.plan import MIB, ListedEntry, PlannedChunk, plan_chunks
 from lambdas.core.documents import Count, Handover
-from lambdas.core.survey import DestinationSurvey, Listed
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.whereabouts import Kernel, Place
+from lambdas.core.survey.survey import DestinationSurvey, Listed
+from lambdas.core.survey.whereabouts import Kernel, Whereabouts
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 # Where the size is not known: with smaller chunks a large transfer would have too many.
 LEAST_CHUNK_MIB = 8
@@ -28,7 +28,7 @@ class Announcement(Listed):
     problem_count: Count
     complete: bool
     kernel: Kernel | None = None
-    places: list[Place] | None = None
+    places: list[Whereabouts] | None = None
 
 
 class OpenSurvey(Handover):

@@ -6,7 +6,6 @@ from pydantic import Field, ValidationError
 
 from lambdas.core.documents import Count, Document
 
-Side = Literal["sender", "receiver"]
 # Far above what any transfer counts. DynamoDB keeps 38 digits.
 LARGEST = 2**63
 

@@ -1,1 +1,1 @@
-"""The daemons on the transfer's two machines."""
+"""The facts that the control plane must know of each kind of end of a transfer."""

@@ -15,7 +15,7 @@ from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.figures import Figure, Figures, least
 from lambdas.core.estimate.rows import Row
 from lambdas.core.fleet.relay_counts import PAIRS
-from lambdas.core.models import LEAST_GAIN
+from lambdas.core.models.models import LEAST_GAIN
 from lambdas.core.tariff import cost, fallback_prices
 from lambdas.core.tariff.instance_types import TypeFacts
 

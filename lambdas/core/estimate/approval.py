@@ -10,9 +10,9 @@ from lambdas.core.errors import InvalidApproval
 from lambdas.core.estimate.budget import within
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.rows import Row
-from lambdas.core.problems import describe
-from lambdas.core.request import TransferRequest
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.request.problems import describe
+from lambdas.core.request.request import TransferRequest
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.core.words import dollars, duration, size
 
 

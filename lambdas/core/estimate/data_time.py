@@ -5,7 +5,7 @@ from math import inf
 
 from lambdas.core.chunks import plan
 from lambdas.core.estimate.figures import Figure, Figures
-from lambdas.core.zero_wait import Limit, Serving, zero_wait
+from lambdas.core.models.zero_wait import Limit, Serving, zero_wait
 
 # Of a limit that the user gave; the machine or the path could do more.
 LIMIT_WORDS = "the limit in the request is"

@@ -4,10 +4,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from lambdas.core.deletion import WouldDelete
 from lambdas.core.documents import Count, Document
 from lambdas.core.estimate.estimate import Estimate
-from lambdas.core.survey import Survey
+from lambdas.core.request.deletion import WouldDelete
+from lambdas.core.survey.survey import Survey
 
 NonNegative = Annotated[float, Field(ge=0)]
 

@@ -21,7 +21,7 @@ from lambdas.core.estimate.undecided import Undecided, undecided
 from lambdas.core.estimate.ways import Ways
 from lambdas.core.estimate.whole_time import WholeTime
 from lambdas.core.fleet.relay_counts import PAIRS, RelayCounts
-from lambdas.core.request import Objective
+from lambdas.core.request.request import Objective
 from lambdas.core.tariff.relay_prices import RelayPrice
 
 

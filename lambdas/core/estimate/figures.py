@@ -6,8 +6,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from lambdas.core.documents import Count, Document
+from lambdas.core.models.zero_wait import Limit, Serving
 from lambdas.core.words import size
-from lambdas.core.zero_wait import Limit, Serving
 
 NonNegative = Annotated[float, Field(ge=0)]
 LIMIT_NOTE = "$.bandwidthLimitMbps"

@@ -15,9 +15,9 @@ from lambdas.core.documents import Count, Document
 from lambdas.core.estimate import unmeasured as unmeasured_paths
 from lambdas.core.estimate.figures import Burst, EndFigures, Figure, Figures
 from lambdas.core.estimate.type_choice import Offer
+from lambdas.core.fleet.membership import DIRECT
 from lambdas.core.fleet.topology import strength_of
-from lambdas.core.models import LEAST_GAIN
-from lambdas.core.transfer import DIRECT
+from lambdas.core.models.models import LEAST_GAIN
 
 BYTES_PER_MB = 1e6
 # TCP opens its window, and a cap lets a burst pass; a report covers the two seconds before it.

@@ -7,7 +7,7 @@ a long silence it counts more. Values in the metric's own unit (MB/s, seconds), 
 from dataclasses import dataclass
 from math import exp, inf, isfinite, sqrt
 
-from lambdas.core.checks import at_least_one, not_negative, positive
+from lambdas.core.models.checks import at_least_one, not_negative, positive
 
 WINDOW = 5
 """h, samples: a settled mean goes at least a tenth of the way to a sample that comes `REFERENCE_SECONDS` after the

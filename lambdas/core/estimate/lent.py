@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from lambdas.core.estimate import published_limits
 from lambdas.core.estimate.figures import Figure, LentPair, least
 from lambdas.core.estimate.offers import Terms
+from lambdas.core.places.machines import ExistingRelay
 from lambdas.core.tariff.instance_types import TypeFacts
-from lambdas.core.transfer import ExistingRelay
 
 
 def lent_pairs(terms: Terms, machines: list[ExistingRelay], share: float) -> list[LentPair]:

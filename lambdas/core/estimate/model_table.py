@@ -13,8 +13,8 @@ from lambdas.core.estimate.pair_choice import choose
 from lambdas.core.estimate.rows import build_row
 from lambdas.core.estimate.steps import beside
 from lambdas.core.estimate.type_choice import Offer, rank
-from lambdas.core.models import MODELS, Ends, ModelName, Pair, Parameters, sequential, speedup
-from lambdas.core.request import Objective
+from lambdas.core.models.models import MODELS, Ends, ModelName, Pair, Parameters, sequential, speedup
+from lambdas.core.request.request import Objective
 from lambdas.core.tariff import cost
 
 WITHOUT_RELAYS: tuple[ModelName, ...] = ("sequential", "zero-wait")

@@ -6,12 +6,12 @@ from math import inf
 from typing import TypeGuard
 
 from lambdas.core.architecture import Architecture, architecture_of
-from lambdas.core.bandwidth import MBIT_PER_MB
 from lambdas.core.errors import MissingPrice
 from lambdas.core.estimate import measured, published_limits, unmeasured
 from lambdas.core.estimate.figures import LIMIT_NOTE, EndFigures, Figure, least, most
 from lambdas.core.estimate.profile import Profile
 from lambdas.core.estimate.type_choice import Offer
+from lambdas.core.request.bandwidth import MBIT_PER_MB
 from lambdas.core.tariff.instance_types import NETWORK_WEIGHTING, WEIGHTED, TypeFacts
 from lambdas.core.tariff.prices import Market, Price, PriceBook
 from lambdas.core.tariff.processor_credits import most_surplus_hour

@@ -9,8 +9,8 @@ from lambdas.core.estimate.budget import needed, within
 from lambdas.core.estimate.figures import Figures
 from lambdas.core.estimate.preference import preference
 from lambdas.core.estimate.rows import Row
-from lambdas.core.models import LEAST_GAIN
-from lambdas.core.request import Objective
+from lambdas.core.models.models import LEAST_GAIN
+from lambdas.core.request.request import Objective
 from lambdas.core.tariff import energy
 from lambdas.core.tariff.cost import worth
 from lambdas.core.words import dollars, dollars_more, duration

@@ -4,7 +4,7 @@ from lambdas.core.estimate.budget import within
 from lambdas.core.estimate.figures import Figures
 from lambdas.core.estimate.preference import preference
 from lambdas.core.estimate.rows import Row
-from lambdas.core.request import Objective
+from lambdas.core.request.request import Objective
 
 
 def better_of(

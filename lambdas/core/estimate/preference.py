@@ -1,7 +1,7 @@
 """What the objective prefers among rows, as a key: the least is best."""
 
 from lambdas.core.estimate.rows import Row
-from lambdas.core.request import Objective
+from lambdas.core.request.request import Objective
 from lambdas.core.tariff.cost import worth
 
 

@@ -13,9 +13,9 @@ from lambdas.core.estimate.preference import preference
 from lambdas.core.estimate.route_use import RouteUse, in_words
 from lambdas.core.estimate.tested_routes import row_of
 from lambdas.core.estimate.ways import Border, SideRate, Ways
-from lambdas.core.models import LEAST_GAIN
-from lambdas.core.request import Objective
-from lambdas.core.zero_wait import Serving, zero_wait
+from lambdas.core.models.models import LEAST_GAIN
+from lambdas.core.models.zero_wait import Serving, zero_wait
+from lambdas.core.request.request import Objective
 
 # Ends that carry this share of what they can are the limit: no other route would make them faster.
 FULL = 0.9

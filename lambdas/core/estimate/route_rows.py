@@ -11,9 +11,9 @@ from lambdas.core.estimate.preference import preference
 from lambdas.core.estimate.route_use import RouteUse, in_words
 from lambdas.core.estimate.rows import SHOWN_FROM, Row
 from lambdas.core.estimate.ways import Ways
-from lambdas.core.request import Objective
+from lambdas.core.models.zero_wait import Serving
+from lambdas.core.request.request import Objective
 from lambdas.core.tariff import cost, energy
-from lambdas.core.zero_wait import Serving
 
 RELAYS_OF_PAIR = 2
 # Relays for less of what the ends move make no difference that is worth them.

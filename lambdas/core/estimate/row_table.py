@@ -14,7 +14,7 @@ from lambdas.core.estimate.rows import Row, build_row
 from lambdas.core.estimate.ways import Ways
 from lambdas.core.estimate.whole_time import WholeTime
 from lambdas.core.fleet.relay_counts import RelayCounts
-from lambdas.core.request import Objective
+from lambdas.core.request.request import Objective
 
 HOPS_OF_ROUTE = MAX_STAGES - 1
 """Between its relays, of the longest route: before the plan is made nobody knows which it has."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from lambdas.core.estimate.budget import within
 from lambdas.core.estimate.figures import Figures
 from lambdas.core.estimate.rows import Row
-from lambdas.core.request import Objective
+from lambdas.core.request.request import Objective
 from lambdas.core.tariff.cost import worth
 from lambdas.core.words import dollars, duration
 

@@ -11,9 +11,9 @@ from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.estimate.rows import Row
 from lambdas.core.estimate.ways import SideRate, Ways
 from lambdas.core.fleet.relay_node import Node
-from lambdas.core.request import Objective
+from lambdas.core.models.zero_wait import Serving
+from lambdas.core.request.request import Objective
 from lambdas.core.tariff import cost, energy
-from lambdas.core.zero_wait import Serving
 
 Hops = Sequence[float]
 """MB/s of each hop between the relays of one path, in order."""

@@ -8,7 +8,7 @@ from pydantic import Field
 from lambdas.core.documents import Document
 from lambdas.core.estimate.data_time import seconds_for
 from lambdas.core.estimate.figures import EndFigures, Figure, Figures, NonNegative
-from lambdas.core.models import LEAST_GAIN
+from lambdas.core.models.models import LEAST_GAIN
 
 NEAR = 1e-9
 

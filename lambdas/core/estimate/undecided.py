@@ -7,7 +7,7 @@ from pydantic import Field
 from lambdas.core.documents import Count, Document
 from lambdas.core.estimate.data_time import seconds_for
 from lambdas.core.estimate.figures import Bound, Figure, Figures
-from lambdas.core.models import LEAST_GAIN
+from lambdas.core.models.models import LEAST_GAIN
 
 # Machines that are alike are alike in what is not known of them, so both ends vary together.
 _UNKNOWNS = (

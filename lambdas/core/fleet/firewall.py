@@ -3,7 +3,8 @@
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from lambdas.core.transfer import RELAY_PORT, AcceptedTransfer
+from lambdas.core.fleet.membership import RELAY_PORT
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 
 class Rule(NamedTuple):

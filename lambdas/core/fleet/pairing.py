@@ -7,9 +7,10 @@ from itertools import groupby
 from math import prod
 
 from lambdas.core.fleet import topology
+from lambdas.core.fleet.membership import RELAY_PORT, Hop, TransferPath
 from lambdas.core.fleet.relay_node import LIVE_STATES, Node, NodeState
+from lambdas.core.fleet.resolved_paths import ResolvedPaths
 from lambdas.core.fleet.topology import Route
-from lambdas.core.transfer import RELAY_PORT, Hop, ResolvedPaths, TransferPath
 
 # Both ends ask for the memory of so many lanes when they start. A relay reaches no more of another stage than keeps
 # all meshes of a transfer within it together, and two at least: 128 paths between 64 relays and 63.

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
-from lambdas.core.relays_request import RelaysRequest
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.request.relays_request import RelaysRequest
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 
 @dataclass(frozen=True)

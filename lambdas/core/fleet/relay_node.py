@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from lambdas.core.documents import Count, Document, InstanceId, Name, Region, StageIndex, TransferId
+from lambdas.core.places.place import Place
 
 NodeState = Literal["SPAWNED", "READY", "JOINED", "DRAINING", "REJECTED", "LOST", "TERMINATED"]
 LIVE_STATES: frozenset[NodeState] = frozenset({"SPAWNED", "READY", "JOINED", "DRAINING"})
@@ -59,6 +60,11 @@ class Node(Document):
     reason: str | None = None
     successor: Name | None = None
     not_replaced: str | None = None
+
+    @property
+    def place(self) -> Place:
+        """Where its machine is."""
+        return Place(self.region, zone=self.availability_zone)
 
     @property
     def about(self) -> dict[str, str]:

@@ -10,11 +10,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from lambdas.core.bandwidth import Mbps
 from lambdas.core.chunks.progress import Progress
 from lambdas.core.documents import Count, Document
+from lambdas.core.fleet.membership import DIRECT, Membership
 from lambdas.core.fleet.relay_node import Node
-from lambdas.core.transfer import DIRECT, Membership
+from lambdas.core.request.bandwidth import Mbps
 
 # A relay is slow that carries less than this share of what it was tested for, all this time; shorter is a hiccup.
 SLOW_SHARE = 0.5

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from lambdas.core.models import LEAST_GAIN
-from lambdas.core.zero_wait import Serving, zero_wait
+from lambdas.core.models.models import LEAST_GAIN
+from lambdas.core.models.zero_wait import Serving, zero_wait
 
 # A slot that has lost three relays would lose a fourth.
 MAX_GENERATION = 3

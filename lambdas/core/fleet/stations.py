@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from lambdas.core.fleet.membership import RELAY_PORT, Hop, Probe, TransferPath
 from lambdas.core.fleet.relay_node import Node
+from lambdas.core.fleet.resolved_paths import ResolvedPaths
 from lambdas.core.fleet.topology import Admission, Stage, route_of, routes_of
-from lambdas.core.transfer import RELAY_PORT, AcceptedTransfer, Hop, Probe, ResolvedPaths, TransferPath
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 
 class Leg(NamedTuple):

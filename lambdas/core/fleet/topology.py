@@ -11,8 +11,12 @@ from itertools import permutations
 from typing import Literal, NamedTuple
 
 from lambdas.core.documents import MAX_STAGES
+from lambdas.core.fleet.membership import RELAY_PORT
 from lambdas.core.fleet.relay_node import Node
-from lambdas.core.transfer import RELAY_PORT, AcceptedTransfer, EndMachine, ResolvedPaths, TransitRegion
+from lambdas.core.fleet.resolved_paths import ResolvedPaths
+from lambdas.core.places.machines import EndMachine, TransitRegion
+from lambdas.core.places.place import Place
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 GroupKind = Literal["relay", "endpoint"]
 PAIR = ("source", "destination")
@@ -40,6 +44,11 @@ class Stage:
     def slots(self) -> range:
         """Slots of its relays."""
         return range(1, self.count + 1)
+
+    @property
+    def place(self) -> Place:
+        """Where its relays are."""
+        return Place(self.region, self.vpc_id)
 
     @property
     def zone(self) -> str:
@@ -208,7 +217,7 @@ def _through(
 class Admission(NamedTuple):
     """One of a VPC's groups lets an address in at a port."""
 
-    place: Stage | EndMachine
+    beside: Stage | EndMachine
     group: GroupKind
     address: str
     port: int

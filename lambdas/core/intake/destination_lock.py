@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from posixpath import normpath
 
 from lambdas.core.errors import DestinationBusy, DestinationTaken
-from lambdas.core.survey import DestinationSurvey
-from lambdas.core.transfer import RECEIVER_PORTS, AcceptedTransfer
+from lambdas.core.survey.survey import DestinationSurvey
+from lambdas.core.transfer.accepted import RECEIVER_PORTS, AcceptedTransfer
 
 
 @dataclass(frozen=True)

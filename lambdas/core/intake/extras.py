@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from lambdas.core.deletion import WITHOUT_DRY_RUN, ExtrasSurvey
 from lambdas.core.errors import DeletionRefused
-from lambdas.core.survey import SourceSurvey
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.request.deletion import WITHOUT_DRY_RUN, ExtrasSurvey
+from lambdas.core.survey.survey import SourceSurvey
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 
 def check_source(transfer: AcceptedTransfer, source: SourceSurvey) -> None:

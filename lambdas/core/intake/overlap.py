@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from posixpath import dirname
 
-from lambdas.core.survey import DestinationSurvey
-from lambdas.core.whereabouts import DirectoryWay, Place
+from lambdas.core.survey.survey import DestinationSurvey
+from lambdas.core.survey.whereabouts import DirectoryWay, Whereabouts
 
 # Of these no two machines see the same one, unless one of them serves it to the other by another kind.
 LOCAL_KINDS = frozenset(
@@ -37,7 +37,7 @@ class Meeting:
         return _WORDS[self.relation]
 
 
-def meetings(kernel: str | None, places: Iterable[Place], destination: DestinationSurvey) -> Iterator[Meeting]:
+def meetings(kernel: str | None, places: Iterable[Whereabouts], destination: DestinationSurvey) -> Iterator[Meeting]:
     """What of the source the destination meets, as far as both have told where they are."""
     one_kernel = kernel is not None and kernel == destination.kernel
     for place in places:

@@ -1,6 +1,6 @@
 """The check whether an execution may resume a transfer that an earlier execution has run."""
 
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 # Of the numbers that nine digits have for chunks, each run takes 2.56 million.
 MAX_RUNS = 390

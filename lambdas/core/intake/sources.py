@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from urllib.parse import unquote
 
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.whereabouts import Place, SourcePath
+from lambdas.core.survey.whereabouts import SourcePath, Whereabouts
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 
-def on_file_systems(places: Iterable[Place]) -> list[SourcePath]:
+def on_file_systems(places: Iterable[Whereabouts]) -> list[SourcePath]:
     """What is noted of the source's paths."""
     return [
         SourcePath(path=place.path, file_system=place.file_system) for place in places if place.file_system is not None

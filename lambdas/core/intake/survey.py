@@ -1,8 +1,8 @@
 """The check whether the two ends, as surveyed, can take part in the transfer."""
 
 from lambdas.core.errors import CptError, DaemonVersionSkew, DestinationTooSmall, SurveyProblem
-from lambdas.core.survey import DestinationSurvey, Listed, SourceSurvey, Survey, SurveyProblemEntry
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.survey.survey import DestinationSurvey, Listed, SourceSurvey, Survey, SurveyProblemEntry
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.core.visible import visible
 
 _REMEDIES = (

@@ -4,7 +4,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from lambdas.core.chunks.chunk import Chunk
-from lambdas.core.transfer import DIRECT
+from lambdas.core.fleet.membership import DIRECT
 
 
 @dataclass(frozen=True)

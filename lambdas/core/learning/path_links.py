@@ -8,7 +8,7 @@ from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.topology import Route, Stage, route_at, routes_of, slot_at
 from lambdas.core.learning.path_rates import NOISE
 from lambdas.core.learning.sample import Sample
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 LinkProfiles = Mapping[tuple[str, str], Profile]
 """Of an instance type on a region pair."""

@@ -6,8 +6,8 @@ from itertools import accumulate
 from math import ceil
 from statistics import fmean, median, pstdev
 
+from lambdas.core.fleet.membership import DIRECT
 from lambdas.core.learning.arrivals import Arrivals
-from lambdas.core.transfer import DIRECT
 
 BYTES_PER_MB = 1e6
 WARM_UP_SECONDS = 1.0

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Sequence
 from math import inf
 from statistics import fmean, median
 
+from lambdas.core.fleet.membership import DIRECT
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.topology import leads_through, path_id, routes_of
 from lambdas.core.learning.path_links import PathLinks, link_at
 from lambdas.core.learning.path_rates import LEAST_SECONDS, Rates
 from lambdas.core.learning.sample import Sample
-from lambdas.core.transfer import DIRECT, AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 LEAST_PAIR_GAIN = 0.01
 """A further pair adds something, however the samples differ."""

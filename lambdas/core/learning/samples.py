@@ -5,12 +5,12 @@ from dataclasses import replace
 from math import inf
 from statistics import fmean, median
 
-from lambdas.core.bandwidth import MBIT_PER_MB
 from lambdas.core.chunks.events import Delivered
 from lambdas.core.chunks.plan import SMALL_FILE_BYTES
 from lambdas.core.estimate.measured import CREDIT_VARIES
 from lambdas.core.estimate.profile import CREDIT_OF, LASTING_OF, MOST, Metric, Profile, hosts
 from lambdas.core.estimate.profiling import Measured
+from lambdas.core.fleet.membership import DIRECT
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.topology import share_relays
 from lambdas.core.learning.arrivals import Arrivals
@@ -30,7 +30,8 @@ from lambdas.core.learning.path_rates import (
 )
 from lambdas.core.learning.relay_samples import Relays
 from lambdas.core.learning.sample import Sample
-from lambdas.core.transfer import DIRECT, AcceptedTransfer
+from lambdas.core.request.bandwidth import MBIT_PER_MB
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 DIRECT_SECONDS = 2
 LEAST_REPEATED_BYTES, FULL_REPEATED_BYTES = 16 * 2**20, 10**9

@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
-from lambdas.core.end_kinds.machine import words
-from lambdas.core.request import TransferRequest
+from lambdas.core.ends.machine import words
+from lambdas.core.request.request import TransferRequest
 from lambdas.core.visible import visible
 
 # A request may have 100 paths and 2 000 rules of 1 000 characters; `report.json` has all of them.

@@ -1,14 +1,15 @@
 """The fate of the relays: how many came, from where, how fast, and why not more or not the first choice."""
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 
 from pydantic import Field
 
 from lambdas.core.documents import Count, Document
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.topology import route_at
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_record import Spawned
+from lambdas.core.record.transfer_record import Spawned
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 
 class Start(Document):
@@ -52,9 +53,27 @@ def build(transfer: AcceptedTransfer, spawned: Spawned | None, nodes: Iterable[N
         spot=sum(node.market == "spot" for node in ours),
         existing=len(relays) - len(ours),
         other_zones=sum(route_at(transfer, node.stage).in_other_zone(node) for node in relays),
-        notes=spawned.notes,
+        notes=[*spawned.notes, *_never_joined(relays)],
         starts=[start_of(node) for node in relays],
     )
+
+
+def _never_joined(relays: Iterable[Node]) -> Iterator[str]:
+    """Of relays that have ended and carried nothing: how far they came, and why they did not go on."""
+    found = defaultdict[tuple[str, str, str], list[str]](list)
+    for node in relays:
+        if node.joined_at is None and node.state in ("LOST", "TERMINATED"):
+            found[node.region, _reached(node), node.reason or ""].append(node.node_id)
+    for (region, reached, reason), names in found.items():
+        yield f"in {region} {', '.join(names)} carried nothing: {reached}" + (f"; {reason}" if reason else "")
+
+
+def _reached(node: Node) -> str:
+    if node.ready_at is not None:
+        return "ready, and not joined before it was ended"
+    if node.online_at is not None:
+        return "its daemon did not serve"
+    return "its SSM agent did not answer" if node.running_at is not None else "EC2 did not say that it runs"
 
 
 def start_of(node: Node) -> Start:

@@ -4,31 +4,33 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from lambdas.core import labels
 from lambdas.core.chunks.skipped import Skipped
-from lambdas.core.deletion import Deleted
 from lambdas.core.documents import Count, Document, InstanceId, Region
-from lambdas.core.ends.liveness import Restarts
 from lambdas.core.estimate.dry_run import DryRun
 from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.estimate.profiling import Measured
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.replacements import Replacement, replacements
 from lambdas.core.fleet.topology import routes_of
-from lambdas.core.replacing import Kept, where_kept
+from lambdas.core.places.machines import EndMachine
+from lambdas.core.record.transfer_record import EndStatus, TransferRecord
 from lambdas.core.report import fleet_report, route_report
 from lambdas.core.report.fleet_report import FleetReport
 from lambdas.core.report.route_report import RouteShare
 from lambdas.core.report.stages import StageTime, stage_times
 from lambdas.core.report.tally import FailedChunk, RetryCause, Tally
 from lambdas.core.report.timeline import Course
-from lambdas.core.request import Verification
+from lambdas.core.request import labels
+from lambdas.core.request.deletion import Deleted
+from lambdas.core.request.replacing import Kept, where_kept
+from lambdas.core.request.request import Verification
+from lambdas.core.seats.liveness import Restarts
 from lambdas.core.spending import cross_zone
 from lambdas.core.spending.meter import BudgetDecision, Spent
-from lambdas.core.survey import LeftAlone, Same, UnkeptCounts, Unselected
+from lambdas.core.survey.survey import LeftAlone, Same, UnkeptCounts, Unselected
 from lambdas.core.tariff import energy
-from lambdas.core.transfer import AcceptedTransfer, EndMachine, Failure
-from lambdas.core.transfer_record import EndStatus, TransferRecord
+from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.core.transfer.failure import Failure
 
 # Step Functions takes 262 144 bytes as a state's output; the rest of the document needs a few thousand.
 MAX_OUTPUT_BYTES = 200_000
@@ -241,7 +243,7 @@ def build(
         saved_bytes=record.delivered.saved_bytes if record.delivered else None,
         hedged_bytes=record.delivered.hedged_bytes if record.delivered else None,
         repaired_chunks=record.delivered.repaired_chunks if record.delivered else None,
-        restarts=record.ends.restarts if record.ends else None,
+        restarts=record.seats.restarts if record.seats else None,
         fleet=fleet_report.build(transfer, record.spawned, nodes),
         measured=record.measured,
         course=tally.course(record.limit.changes),

@@ -8,7 +8,7 @@ from lambdas.core.documents import Count, Document, Region, StageIndex
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.topology import route_at, routes_of, slot_at
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 
 class RouteShare(Document):

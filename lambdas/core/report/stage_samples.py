@@ -2,7 +2,7 @@
 
 from lambdas.core.estimate.whole_time import TRANSFERS
 from lambdas.core.learning.sample import Sample
-from lambdas.core.transfer_record import TransferRecord
+from lambdas.core.record.transfer_record import TransferRecord
 
 # Of a shorter one the last chunk alone is more than a tenth.
 LEAST_ESTIMATE_SECONDS = 10.0

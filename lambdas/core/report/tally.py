@@ -4,11 +4,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from lambdas.core.bandwidth import LimitChange
 from lambdas.core.chunks.chunk import Chunk
 from lambdas.core.documents import Count, Document
 from lambdas.core.learning.arrivals import Arrivals
 from lambdas.core.report.timeline import Bars, Course, course
+from lambdas.core.request.bandwidth import LimitChange
 
 MAX_FAILED_CHUNKS = 100
 

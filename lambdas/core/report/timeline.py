@@ -6,11 +6,11 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from lambdas.core.bandwidth import LimitChange, Mbps, SetBy
 from lambdas.core.chunks.chunk import Chunk
 from lambdas.core.documents import Count, Document
+from lambdas.core.fleet.membership import DIRECT
 from lambdas.core.learning.arrivals import Arrivals
-from lambdas.core.transfer import DIRECT
+from lambdas.core.request.bandwidth import LimitChange, Mbps, SetBy
 
 # A picture of a thousand points across shows no more than 600 steps; with many paths the numbers must fit a document.
 MAX_INTERVALS = 600

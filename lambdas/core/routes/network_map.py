@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from math import inf, isfinite
 from typing import Self
 
-from lambdas.core import checks
+from lambdas.core.models import checks
 
 STALE_SECONDS = 24 * 3600.0
 

@@ -9,8 +9,9 @@ from lambdas.core.estimate.figures import Figure
 from lambdas.core.fleet import topology
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.topology import Route
+from lambdas.core.places.machines import ExistingRelay
 from lambdas.core.tariff.prices import PriceBook
-from lambdas.core.transfer import AcceptedTransfer, ExistingRelay
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 # AWS charges on the way out of one zone and on the way into the other.
 CHARGES = 2

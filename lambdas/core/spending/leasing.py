@@ -1,8 +1,8 @@
 """The sender's lease: what of a budget it may use up before anybody looks at the meter again, however late that is."""
 
 from lambdas.core.estimate.budget import LATE_SECONDS
+from lambdas.core.fleet.membership import BudgetLease
 from lambdas.core.spending.meter import Reading, Sent
-from lambdas.core.transfer import BudgetLease
 
 # A sender that pauses tells its relays to power off: 20 s in which its last bytes arrive, half a second until it looks,
 # and the rest for machines that shut down. The budget reserves 105 s of each relay, so a lease that reserves less

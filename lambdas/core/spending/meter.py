@@ -21,7 +21,7 @@ from lambdas.core.estimate.budget import (
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.pre_tests import TESTED
 from lambdas.core.fleet.relay_node import Node
-from lambdas.core.request import Objective
+from lambdas.core.request.request import Objective
 from lambdas.core.spending.relay_price import hour_usd
 from lambdas.core.tariff import control_plane, cost
 from lambdas.core.tariff.prices import Market

@@ -13,7 +13,7 @@ from lambdas.core.fleet.topology import Stage, stage_at
 from lambdas.core.spending import cross_zone
 from lambdas.core.spending.relay_price import hour_usd
 from lambdas.core.tariff import cost
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 # Of a pair's route.
 STAGES_OF_PAIR = 2

@@ -3,7 +3,7 @@
 from enum import Enum
 from math import ceil, isfinite
 
-from lambdas.core.checks import not_negative
+from lambdas.core.models.checks import not_negative
 from lambdas.core.tariff.prices import MINIMUM_BILLED_SECONDS
 
 

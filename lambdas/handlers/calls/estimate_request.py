@@ -12,7 +12,7 @@ from lambdas.core.documents import Count, Document
 from lambdas.core.errors import InvalidRequest
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.network_map import NetworkMap, Wanted
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.estimate.advising import advice
 from lambdas.operations.estimate.estimation import estimate_for
 from lambdas.operations.estimate.mapping import network_map

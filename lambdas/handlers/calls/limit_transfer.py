@@ -3,8 +3,8 @@
 from typing import Any
 
 from lambdas.adapters.world import World
-from lambdas.core.bandwidth import BandwidthLimit, LimitRequest, limit_at
 from lambdas.core.errors import InvalidRequest, NotMoving
+from lambdas.core.request.bandwidth import BandwidthLimit, LimitRequest, limit_at
 from lambdas.operations import named
 from lambdas.operations.fleet import membership
 from lambdas.operations.spending import metering

@@ -4,7 +4,6 @@ from typing import Any
 
 from lambdas.adapters.world import World
 from lambdas.core.chunks.events import TransferDelivered, TransferFailed
-from lambdas.core.chunks.progress import Side
 from lambdas.operations.report.outcome import take
 from lambdas.runtime.handler import BusEvent, event_rule
 
@@ -13,14 +12,11 @@ def finish_transfer(event: BusEvent, world: World) -> dict[str, Any]:
     """Finish the transfer by the end's own record: any end may put the event, which only says where to look."""
     if event.detail_type == "Transfer Delivered":
         delivered = TransferDelivered.from_document(event.detail)
-        return _take(world, delivered.transfer_id, "sender")
+        record = world.transfers.get(delivered.transfer_id)
+        return take(world, record, record.transfer.senders[0].seat_id) if record else {"released": False}
     failed = TransferFailed.from_document(event.detail)
-    return _take(world, failed.transfer_id, failed.side)
-
-
-def _take(world: World, transfer_id: str, side: Side) -> dict[str, Any]:
-    record = world.transfers.get(transfer_id)
-    return take(world, record, side) if record else {"released": False}
+    record = world.transfers.get(failed.transfer_id)
+    return take(world, record, failed.seat) if record else {"released": False}
 
 
 handler = event_rule(finish_transfer)

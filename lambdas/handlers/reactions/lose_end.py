@@ -4,7 +4,7 @@ from typing import Any
 
 from lambdas.adapters.world import World
 from lambdas.core.chunks.events import EndLost
-from lambdas.operations.ends import end_daemons
+from lambdas.operations.seats import end_daemons
 from lambdas.runtime.handler import CONTROL, BusEvent, event_rule
 
 

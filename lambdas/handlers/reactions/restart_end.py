@@ -4,8 +4,8 @@ from typing import Any
 
 from lambdas.adapters.world import World
 from lambdas.core.chunks.events import EndSilent
-from lambdas.core.transfer_record import Planned
-from lambdas.operations.ends import end_daemons
+from lambdas.core.record.transfer_record import Planned
+from lambdas.operations.seats import end_daemons
 from lambdas.runtime.handler import CONTROL, BusEvent, event_rule
 
 
@@ -17,7 +17,7 @@ def restart_end(event: BusEvent, world: World) -> dict[str, Any]:
     record = world.transfers.get(silent.transfer_id)
     if not isinstance(record, Planned) or not record.moving or record.outcome is not None:
         return {}
-    return {silent.transfer_id: end_daemons.see_to_silent(world, record, silent.side, silent.start)}
+    return {silent.transfer_id: end_daemons.see_to_silent(world, record, silent.seat, silent.start)}
 
 
 handler = event_rule(restart_end, hurried=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from lambdas.adapters.world import World
 from lambdas.core.chunks.events import ExecutionOver
-from lambdas.core.transfer import Failure, ending
+from lambdas.core.transfer.failure import Failure, ending
 from lambdas.operations import sweeping, teardown
 from lambdas.operations.report import reporting
 from lambdas.runtime.handler import CONTROL, BusEvent, event_rule

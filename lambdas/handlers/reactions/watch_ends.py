@@ -6,7 +6,7 @@ From records alone, with clients that wait for seconds only: nothing of EC2 or S
 from typing import Any
 
 from lambdas.adapters.world import World
-from lambdas.operations.ends import watching
+from lambdas.operations.seats import watching
 from lambdas.operations.side_by_side import look_at_each
 from lambdas.runtime.handler import BusEvent, event_rule, raise_broken
 

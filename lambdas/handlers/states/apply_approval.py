@@ -6,11 +6,11 @@ People may take days. An estimate that is older than an hour is made again first
 from typing import Any
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.documents import Handover
 from lambdas.core.estimate.approval import STALE_SECONDS, Approval, as_approved, take_row
 from lambdas.core.estimate.estimate import Estimate
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.record import transfer_life
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.estimate.estimation import estimate_again
 from lambdas.runtime.handler import task_state
 

@@ -7,7 +7,7 @@ from lambdas.core.documents import Handover
 from lambdas.core.errors import TransferFenced
 from lambdas.core.estimate.approval import event_detail, letter
 from lambdas.core.estimate.estimate import Estimate
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.runtime.handler import task_state
 
 

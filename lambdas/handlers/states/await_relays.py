@@ -6,7 +6,7 @@ from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
 from lambdas.core.fleet import pairing, relay_node
 from lambdas.core.fleet.topology import routes_of
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.fence import estimated
 from lambdas.operations.fleet.relay_end import release_singles, unused_discarded
 from lambdas.operations.fleet.relay_start import await_ready

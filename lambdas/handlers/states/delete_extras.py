@@ -1,12 +1,12 @@
 """Delete Extras: everything has arrived and is verified; what was confirmed at the destination goes."""
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
-from lambdas.core.deletion import Deleted
-from lambdas.core.ends import commands
-from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.errors import DeletionIncomplete
-from lambdas.core.transfer_record import Planned
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Planned
+from lambdas.core.request.deletion import Deleted
+from lambdas.core.seats import commands
+from lambdas.core.seats.epochs import first_epoch
 from lambdas.operations.chunks import entry_list
 from lambdas.operations.fence import serving
 from lambdas.operations.removal import RemovalInput, cause, deleted, removed

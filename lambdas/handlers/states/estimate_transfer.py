@@ -1,13 +1,13 @@
 """Estimate Transfer: what each number of pairs would take and cost, and which one to use."""
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
-from lambdas.core.deletion import NO_EXTRAS, WouldDelete
 from lambdas.core.documents import Handover
 from lambdas.core.estimate.dry_run import dry_run
 from lambdas.core.estimate.estimate import Estimate
-from lambdas.core.survey import Survey
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.record import transfer_life
+from lambdas.core.request.deletion import NO_EXTRAS, WouldDelete
+from lambdas.core.survey.survey import Survey
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.estimate.estimation import estimate_for
 from lambdas.operations.intake.extras import where as extras_where
 from lambdas.runtime.handler import task_state

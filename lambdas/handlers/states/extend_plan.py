@@ -5,9 +5,10 @@ It goes on where an earlier invocation of this execution has stopped, and no two
 
 from lambdas.adapters.world import World
 from lambdas.core.chunks.listing import OpenSurvey
+from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.documents import Handover
-from lambdas.core.transfer import AcceptedTransfer, TransferPlan
-from lambdas.core.transfer_record import Planned
+from lambdas.core.record.transfer_record import Planned
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.chunks.extending import Extension
 from lambdas.operations.fence import serving
 from lambdas.runtime.handler import task_state

@@ -1,11 +1,11 @@
 """Finish Survey: the survey of a listing that was followed, and what is chosen by it: data flows already."""
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.chunks.listing import OpenSurvey
 from lambdas.core.documents import Handover
 from lambdas.core.estimate.estimate import Estimate
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.record import transfer_life
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.estimate.estimation import estimate_for
 from lambdas.operations.intake.surveying import survey_of_followed
 from lambdas.runtime.handler import task_state

@@ -6,7 +6,7 @@ from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
 from lambdas.core.fleet import pairing
 from lambdas.core.fleet.topology import routes_of
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.fence import estimated
 from lambdas.operations.fleet.relay_start import join_ready
 from lambdas.runtime.handler import task_state

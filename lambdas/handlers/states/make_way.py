@@ -1,12 +1,12 @@
 """Make Way: what was confirmed, and is of another kind than what the source has in its place, goes first."""
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
-from lambdas.core.deletion import Deleted
-from lambdas.core.ends import commands
-from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.errors import DeletionIncomplete
-from lambdas.core.transfer_record import Planned
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Planned
+from lambdas.core.request.deletion import Deleted
+from lambdas.core.seats import commands
+from lambdas.core.seats.epochs import first_epoch
 from lambdas.operations.fence import serving
 from lambdas.operations.removal import RemovalInput, cause, deleted, removed
 from lambdas.runtime.handler import task_state

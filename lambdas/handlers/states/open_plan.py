@@ -4,8 +4,9 @@ from lambdas.adapters.world import World
 from lambdas.core.chunks import listing, plan
 from lambdas.core.chunks.chunk import RANGE_SIZE, RANGES_PER_RUN
 from lambdas.core.chunks.listing import OpenSurvey
+from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.documents import Handover
-from lambdas.core.transfer import AcceptedTransfer, TransferPlan
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.chunks.extending import publish
 from lambdas.operations.fleet.membership import begin
 from lambdas.runtime.handler import task_state

@@ -8,10 +8,11 @@ Where nothing is to be moved but measured, there are no chunks, and no path eith
 from lambdas.adapters.world import World
 from lambdas.core.chunks import plan
 from lambdas.core.chunks.chunk import RANGE_SIZE, RANGES_PER_RUN
+from lambdas.core.chunks.transfer_plan import PlanListing, TransferPlan
 from lambdas.core.documents import Handover
 from lambdas.core.estimate.estimate import Estimate
-from lambdas.core.survey import Survey
-from lambdas.core.transfer import AcceptedTransfer, PlanListing, TransferPlan
+from lambdas.core.survey.survey import Survey
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.chunks.extending import publish
 from lambdas.operations.chunks.planning import taken_up, write_chunks
 from lambdas.operations.fleet.membership import begin

@@ -13,8 +13,8 @@ from lambdas.core.fleet import pairing, relay_node
 from lambdas.core.fleet.pairing import RelayPath
 from lambdas.core.fleet.relay_node import Measurement
 from lambdas.core.fleet.topology import route_of
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_record import Estimated
+from lambdas.core.record.transfer_record import Estimated
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.estimate.link_measuring import measure_links
 from lambdas.operations.estimate.profiling import finish_measuring
 from lambdas.operations.fence import estimated

@@ -4,12 +4,15 @@ from functools import partial
 
 from lambdas.adapters.records import CommandResult
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.documents import Handover
-from lambdas.core.ends import commands
 from lambdas.core.errors import AgentBusy, LaunchRefused, PathUnreachable
-from lambdas.core.transfer import AcceptedTransfer, EndMachine, ResolvedPaths
-from lambdas.operations.ends.commands import (
+from lambdas.core.fleet.resolved_paths import ResolvedPaths
+from lambdas.core.places.machines import EndMachine
+from lambdas.core.record import transfer_life
+from lambdas.core.seats import commands
+from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.operations.fleet.launch import security_group
+from lambdas.operations.seats.commands import (
     Order,
     Running,
     answer,
@@ -19,7 +22,6 @@ from lambdas.operations.ends.commands import (
     is_started,
     send_again,
 )
-from lambdas.operations.fleet.launch import security_group
 from lambdas.runtime.handler import task_state
 
 # A first command also installs the daemon (some MB): one machine may begin most of a minute after the other. The
@@ -45,7 +47,7 @@ def resolve_paths(event: ResolveInput, world: World) -> ResolvedPaths:
         group = security_group(world, transfer.destination, "endpoint")
     except LaunchRefused as error:
         raise PathUnreachable(str(error)) from error
-    world.groups(transfer.destination.region).admit(group, source, transfer.receiver_port, transfer.transfer_id)
+    world.at(transfer.destination.place).groups.admit(group, source, transfer.receiver_port, transfer.transfer_id)
     _prove(world, transfer, source, destination)
     paths = ResolvedPaths(
         direct_reachable=True,

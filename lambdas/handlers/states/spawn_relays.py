@@ -13,8 +13,8 @@ from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.fleet import pairing
 from lambdas.core.fleet.launch_queue import LaunchQueue
 from lambdas.core.fleet.topology import routes_of
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_record import Spawned
+from lambdas.core.record.transfer_record import Spawned
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.fence import running
 from lambdas.operations.fleet.growth import launch_pairs
 from lambdas.operations.fleet.spawned import note_spawned

@@ -6,13 +6,13 @@ Where nothing is to be moved but measured, the sender alone is started, and the 
 from typing import Any
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.documents import Handover
 from lambdas.core.errors import AgentBusy, CptError, EndNotStarted
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_record import Outcome, Planned
-from lambdas.operations.ends import end_daemons, watching
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Outcome, Planned
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.fence import serving
+from lambdas.operations.seats import end_daemons
 from lambdas.operations.spending import metering
 from lambdas.operations.token import release
 from lambdas.runtime.handler import task_state
@@ -58,7 +58,7 @@ def _start(world: World, transfer: AcceptedTransfer, token: str) -> int:
 
 def _start_ends(world: World, transfer: AcceptedTransfer, start: int) -> None:
     try:
-        trouble = end_daemons.start(world, transfer, watching.sides(transfer), start)
+        trouble = end_daemons.start(world, transfer, transfer.seats, start)
     except AgentBusy as error:
         _finish(world, transfer, error)
         raise

@@ -8,8 +8,8 @@ Finish Survey.
 from lambdas.adapters.world import World
 from lambdas.core.chunks.listing import OpenSurvey
 from lambdas.core.documents import Handover
-from lambdas.core.survey import Survey
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.survey.survey import Survey
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.intake.surveying import look_at_ends
 from lambdas.runtime.handler import task_state
 

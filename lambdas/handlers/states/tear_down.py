@@ -4,7 +4,7 @@ from typing import Any
 
 from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations import teardown
 from lambdas.runtime.handler import task_state
 

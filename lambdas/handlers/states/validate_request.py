@@ -5,12 +5,13 @@ from re import sub
 from typing import Any
 
 from lambdas.adapters.world import World
-from lambdas.core import labels, transfer_life
 from lambdas.core.documents import Handover
 from lambdas.core.errors import InvalidRequest
 from lambdas.core.intake.destination_lock import Busy, refusal
 from lambdas.core.intake.starts import name_to_start_again
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.record import transfer_life
+from lambdas.core.request import labels
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.intake.acceptance import accept
 from lambdas.operations.intake.resume import take_name
 from lambdas.runtime.handler import task_state

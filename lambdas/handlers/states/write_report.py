@@ -7,7 +7,8 @@ from typing import Any
 from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
 from lambdas.core.report.report import of_refused
-from lambdas.core.transfer import AcceptedTransfer, Failure
+from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.core.transfer.failure import Failure
 from lambdas.operations import teardown
 from lambdas.operations.chunks import file_list
 from lambdas.operations.report import reporting

@@ -6,10 +6,11 @@ from itertools import chain
 from lambdas.adapters.world import World
 from lambdas.core.chunks import entry_list
 from lambdas.core.chunks.file_list import Digests, parts
-from lambdas.core.deletion import Deletion, ExtrasSurvey
-from lambdas.core.ends import commands
-from lambdas.core.transfer import AcceptedTransfer, TransferPlan
-from lambdas.core.transfer_record import TransferRecord
+from lambdas.core.chunks.transfer_plan import TransferPlan
+from lambdas.core.record.transfer_record import TransferRecord
+from lambdas.core.request.deletion import Deletion, ExtrasSurvey
+from lambdas.core.seats import commands
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 # Of the 900 s of Verify Transfer; the digests of ten million entries, read before, take it about 200 s.
 LIST_SECONDS = 400.0

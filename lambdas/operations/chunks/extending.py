@@ -8,14 +8,15 @@ from collections.abc import Iterator
 from itertools import count
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.chunks import plan
 from lambdas.core.chunks.listing import LOT_BYTES, Announcement, OpenSurvey, lots
 from lambdas.core.chunks.plan import ListedEntry, PlannedChunk
+from lambdas.core.chunks.transfer_plan import PlanListing, TransferPlan
 from lambdas.core.errors import FailTransfer, PlanGoesOn, TransferFenced
 from lambdas.core.intake.survey import has_room
-from lambdas.core.transfer import AcceptedTransfer, PlanListing, TransferPlan
-from lambdas.core.transfer_record import Planned, TransferRecord
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Planned, TransferRecord
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.chunks.planning import Listing, Written
 from lambdas.operations.fence import serving
 from lambdas.operations.intake.surveying import announced, goes_on

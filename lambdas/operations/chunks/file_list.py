@@ -8,8 +8,9 @@ from pydantic import TypeAdapter
 from lambdas.adapters.world import World
 from lambdas.core.chunks import file_list
 from lambdas.core.chunks.file_list import Digests, FileEntry
+from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.report.page.render import SHOWN_FILES, Files
-from lambdas.core.transfer import AcceptedTransfer, TransferPlan
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 _LINE = TypeAdapter(FileEntry)
 

@@ -7,8 +7,9 @@ from lambdas.adapters.world import World
 from lambdas.core.chunks import plan as planner
 from lambdas.core.chunks.chunk import RANGE_SIZE, Chunk, item_key, range_key
 from lambdas.core.chunks.plan import ListedEntry, ManifestPart, PlacedChunk
+from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.errors import FailTransfer
-from lambdas.core.transfer import AcceptedTransfer, TransferPlan
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.chunks import retry
 
 MANIFEST_PART_BYTES = 4 << 20

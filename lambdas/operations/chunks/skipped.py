@@ -8,8 +8,8 @@ from pydantic import TypeAdapter
 
 from lambdas.adapters.world import World
 from lambdas.core.chunks.skipped import NAMED, Skipped, SkippedEntry
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_record import TransferRecord
+from lambdas.core.record.transfer_record import TransferRecord
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 # Where it stays.
 KEPT = "skipped/"

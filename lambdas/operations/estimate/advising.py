@@ -6,9 +6,10 @@ from lambdas.adapters.world import World
 from lambdas.core.estimate.alternative import Alternative
 from lambdas.core.estimate.alternatives import Ends, LargerEnd, alternatives
 from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.places.machines import EndMachine
 from lambdas.core.tariff.instance_types import TypeFacts, larger_types
 from lambdas.core.tariff.prices import PriceBook, PriceItem
-from lambdas.core.transfer import AcceptedTransfer, EndMachine
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.estimate.quotes import price_book
 
 
@@ -35,7 +36,7 @@ def advice(transfer: AcceptedTransfer, found: Estimate, world: World) -> list[Al
 def _family(end: EndMachine, world: World) -> Mapping[str, TypeFacts]:
     """The end's type and the larger ones of its family that its zone offers, the smallest first."""
     kinds = [end.instance_type, *larger_types(end.instance_type)]
-    known = world.instance_types(end.region).facts(kinds)
+    known = world.at(end.place).instance_types.facts(kinds)
     return {
         kind: known[kind]
         for kind in kinds

@@ -6,7 +6,6 @@ Nothing is launched here: Spawn Relays goes by the estimate that is returned and
 from collections.abc import Sequence
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.errors import BudgetTooSmall, DeadlineUnreachable, MissingPrice, NoSuitableType
 from lambdas.core.estimate import first_contact
 from lambdas.core.estimate.estimate import Estimate
@@ -15,17 +14,19 @@ from lambdas.core.estimate.first_contact import RelayDecision, Sight, Verdict
 from lambdas.core.estimate.type_choice import Offer
 from lambdas.core.fleet.relay_counts import RelayCounts
 from lambdas.core.fleet.relay_node import Node
-from lambdas.core.request import Objective
-from lambdas.core.transfer_record import Estimated
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Estimated
+from lambdas.core.request.request import Objective
 from lambdas.operations.estimate.estimation import Adjustment, estimate_for
 from lambdas.operations.fence import running
 from lambdas.operations.fleet import relay_end
+from lambdas.operations.seats import reports
 
 # Ends are started, and connect, before the first byte. Where none comes within this, there is nothing to learn from.
 FIRST_BYTE_SECONDS = 120.0
 
 
-def look(world: World, transfer_id: str, shared: str, since: float | None) -> Sight | None:
+def look(world: World, transfer_id: str, since: float | None) -> Sight | None:
     """Follow the sender's reports until they decide, `LOOK_SECONDS` of data at most; None where the transfer is over
     first, or sends nothing.
 
@@ -35,7 +36,7 @@ def look(world: World, transfer_id: str, shared: str, since: float | None) -> Si
     sights: list[Sight] = []
     began, first = world.clock.monotonic(), None
     while record := running(world, transfer_id):
-        progress = world.agents.progress(shared, "sender")
+        progress = reports.of_sender(world, record.transfer)
         if progress and record.is_all_sent(progress.moved_bytes):
             return None
         seen = first_contact.sight(progress, since) if progress else None
@@ -109,7 +110,7 @@ def _more(world: World, record: Estimated, seen: Sight, verdict: Verdict) -> tup
     most = world.env.max_pairs if is_free else min(world.env.max_pairs, record.estimate.rows[-1].pairs)
     if seen.pairs >= most:
         return 0, f"{most} pairs are the most"
-    progress = world.agents.progress(record.transfer.shared, "sender")
+    progress = reports.of_sender(world, record.transfer)
     left = max(record.plan.bytes - (progress.bytes if progress else 0), 0)
     kind = record.estimate.instance_type
     found = _estimate(

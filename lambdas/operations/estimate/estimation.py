@@ -5,7 +5,6 @@ from math import inf
 from typing import Literal
 
 from lambdas.adapters.world import World
-from lambdas.core.bandwidth import MBIT_PER_MB, Timetable, spans
 from lambdas.core.estimate import end_limits, offers
 from lambdas.core.estimate.estimate import Estimate, estimate
 from lambdas.core.estimate.figures import EndFigures, Figure, TimedLimit
@@ -23,12 +22,13 @@ from lambdas.core.fleet import joined
 from lambdas.core.fleet.launch_decision import NO_SPOT_ROLE
 from lambdas.core.fleet.relay_counts import PAIRS, RelayCounts
 from lambdas.core.fleet.stations import stations_of
-from lambdas.core.request import Objective
+from lambdas.core.request.bandwidth import MBIT_PER_MB, Timetable, spans
+from lambdas.core.request.request import Objective
 from lambdas.core.spending import cross_zone
-from lambdas.core.survey import Survey
+from lambdas.core.survey.survey import Survey
 from lambdas.core.tariff.prices import PriceBook
 from lambdas.core.tariff.relay_prices import relay_prices
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.estimate import notes
 from lambdas.operations.estimate.other_paths import other_paths
 from lambdas.operations.estimate.quotes import RegionMarket, market_of

@@ -10,7 +10,7 @@ from lambdas.core.fleet import node_life, stations
 from lambdas.core.fleet.pairing import RelayPath
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.stations import Leg
-from lambdas.core.transfer_record import Estimated, Outcome
+from lambdas.core.record.transfer_record import Estimated, Outcome
 from lambdas.operations.estimate.profiling import measure_direct, why_nothing
 from lambdas.operations.fleet.pre_test import LONGEST_SECONDS, measure
 from lambdas.operations.token import finish

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from lambdas.adapters.world import World
 from lambdas.core.estimate.link_figures import LinkKey, Terms
 from lambdas.core.estimate.network_map import NetworkMap, Wanted, figures
+from lambdas.core.places.place import Place
 from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.operations.estimate.quotes import price_book
 
@@ -40,6 +41,7 @@ def _facts(wanted: Wanted, world: World) -> dict[str, Mapping[str, TypeFacts]]:
     """What EC2 says of the types, by region."""
     with ThreadPoolExecutor(WORKERS) as pool:
         asked = {
-            region: pool.submit(world.instance_types(region).facts, wanted.instance_types) for region in wanted.regions
+            region: pool.submit(world.at(Place(region)).instance_types.facts, wanted.instance_types)
+            for region in wanted.regions
         }
     return {region: answer.result() for region, answer in asked.items()}

@@ -3,7 +3,7 @@
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.spending import cross_zone
 from lambdas.core.tariff.prices import needed
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.estimate.quotes import TransferMarket
 
 # Prices in one note.

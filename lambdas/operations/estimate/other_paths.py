@@ -3,7 +3,7 @@
 from lambdas.adapters.world import World
 from lambdas.core.estimate import measured
 from lambdas.core.estimate.figures import Figure
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 
 def other_paths(transfer: AcceptedTransfer, types: list[str], world: World) -> list[Figure]:

@@ -3,11 +3,12 @@
 from lambdas.adapters.world import World
 from lambdas.core.errors import MeasuringFailed
 from lambdas.core.estimate import profiling
+from lambdas.core.fleet.membership import DIRECT, Probe, TransferPath
 from lambdas.core.fleet.pairing import RelayPath
 from lambdas.core.fleet.relay_node import Measurement
 from lambdas.core.fleet.topology import route_of
-from lambdas.core.transfer import DIRECT, AcceptedTransfer, Probe, TransferPath
-from lambdas.core.transfer_record import Estimated, Outcome
+from lambdas.core.record.transfer_record import Estimated, Outcome
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.fleet.pre_test import measure
 from lambdas.operations.token import finish
 

@@ -5,10 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from lambdas.adapters.world import World
+from lambdas.core.places.machines import EndMachine
+from lambdas.core.places.place import Place
 from lambdas.core.tariff import prices, quotas
 from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.core.tariff.prices import Market, Price, PriceBook, PriceItem
-from lambdas.core.transfer import AcceptedTransfer, EndMachine
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 # AWS changes its list prices a few times a year; older ones still count for more than the fallback table.
 REFRESH_SECONDS = 7 * 86_400.0
@@ -54,7 +56,7 @@ def market_of(transfer: AcceptedTransfer, relay_types: Iterable[str], world: Wor
     """Asks for all of it at once; what AWS does not tell is left out, and only EC2's throttling is an error."""
     types = list(dict.fromkeys(relay_types))
     market = transfer.request.relays.market
-    if market == "spot" and not world.spot_market(world.env.home_region).has_role():
+    if market == "spot" and not world.at(Place(world.env.home_region)).spot_market.has_role():
         market = "on-demand"
     ends = (transfer.source, transfer.destination)
     lent = [machine.instance_type for machine in transfer.existing]
@@ -94,15 +96,16 @@ def price_book(items: Iterable[PriceItem], world: World) -> PriceBook:
 def _side(end: EndMachine, types: list[str], lent: list[str], market: Market, world: World) -> RegionMarket:
     # The end itself and lent machines too: what they may send is published like a relay's.
     found = _region(end.region, list(dict.fromkeys([*types, end.instance_type, *lent])), world, market)
-    spot = world.spot_market(end.region).latest(types, end.availability_zone) if market == "spot" else {}
+    spot = world.at(end.place).spot_market.latest(types, end.availability_zone) if market == "spot" else {}
     return replace(found, spot=spot)
 
 
 def _region(region: str, types: list[str], world: World, market: Market) -> RegionMarket:
     """Without spot prices, which hold for one zone: where none is known on-demand prices are the bound."""
-    running = [quotas.Running(one.instance_type, one.vcpus, one.spot) for one in world.compute(region).running()]
+    here = world.at(Place(region))
+    running = [quotas.Running(one.instance_type, one.vcpus, one.spot) for one in here.compute.running()]
     return RegionMarket(
-        facts=world.instance_types(region).facts(types),
+        facts=here.instance_types.facts(types),
         spot={},
-        free_vcpus=quotas.free_vcpus(world.quotas(region).vcpus(market), running, market),
+        free_vcpus=quotas.free_vcpus(here.quotas.vcpus(market), running, market),
     )

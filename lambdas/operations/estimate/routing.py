@@ -15,7 +15,7 @@ from lambdas.core.estimate.type_choice import Offer
 from lambdas.core.estimate.ways import Border, SideRate, Ways
 from lambdas.core.fleet.topology import routes_of
 from lambdas.core.tariff.prices import Market, PriceBook
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.estimate.mapping import network_map
 from lambdas.operations.estimate.quotes import RegionMarket, TransferMarket, market_of
 

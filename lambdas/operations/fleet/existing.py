@@ -5,13 +5,13 @@ from math import ceil
 
 from lambdas.adapters.records import Instance, NotManagedError
 from lambdas.adapters.world import World
-from lambdas.core.bandwidth import MBIT_PER_MB
 from lambdas.core.estimate import published_limits
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.topology import Route, Stage
-from lambdas.core.request import TransferRequest
-from lambdas.core.transfer import ExistingRelay
-from lambdas.core.transfer_record import Estimated
+from lambdas.core.places.machines import ExistingRelay
+from lambdas.core.record.transfer_record import Estimated
+from lambdas.core.request.bandwidth import MBIT_PER_MB
+from lambdas.core.request.request import TransferRequest
 
 
 def look_at(request: TransferRequest, route: Route, world: World) -> tuple[list[ExistingRelay], list[str]]:
@@ -21,7 +21,7 @@ def look_at(request: TransferRequest, route: Route, world: World) -> tuple[list[
     for i, instance_id in enumerate(request.relays.existing):
         # In one VPC with several stages a machine could serve at any: the one that has fewest takes it.
         stages = sorted(route.stages, key=lambda stage: sum(relay.stage == stage.index for relay in found))
-        seen = [(stage, one) for stage in stages for one in world.compute(stage.region).describe([instance_id])]
+        seen = [(stage, one) for stage in stages for one in world.at(stage.place).compute.describe([instance_id])]
         stage, instance = next(((at, one) for at, one in seen if one.vpc_id == at.vpc_id), (stages[0], None))
         problem = _problem(world, stage, instance) if instance else _elsewhere(route)
         if instance and not problem:
@@ -43,11 +43,11 @@ def _problem(world: World, stage: Stage, instance: Instance) -> str | None:
         return f"is {instance.state}; start it first"
     if instance.lent_to != name:
         return f"is not lent to this deployment: whoever owns it adds the tag 'cpt:lent-to' with the value '{name}'"
-    if world.groups(stage.region).find(group, stage.vpc_id) not in instance.group_ids:
+    if world.at(stage.place).groups.find(group, stage.vpc_id) not in instance.group_ids:
         return f"is not in the security group '{group}'; attach it, as to the ends"
     if world.env.inter_region_path == "internet" and not instance.public_address:
         return "has no public address, and the regions are joined by the internet; give it one, or leave it out"
-    if not world.commands(stage.region).online([instance.instance_id]):
+    if not world.at(stage.place).commands.online([instance.instance_id]):
         return f"does not answer SSM; install the SSM agent and attach the managed policy '{group}' to its role"
     return None
 
@@ -91,7 +91,7 @@ def _node(world: World, record: Estimated, stage: Stage, machine: ExistingRelay,
 def _rate(world: World, record: Estimated, machine: ExistingRelay) -> float:
     """Return what its type may send out of the region, MB/s, as AWS publishes it: it may have carried other traffic."""
     kind = machine.instance_type
-    facts = world.instance_types(machine.region).facts([kind]).get(kind)
+    facts = world.at(machine.place).instance_types.facts([kind]).get(kind)
     internet = record.paths.inter_region == "public"
     return published_limits.outward(
         facts, kind, between_regions=record.transfer.between_regions, internet=internet
@@ -109,7 +109,7 @@ def give_back(world: World, nodes: Iterable[Node]) -> list[Node]:
             ours.append(node)
             continue
         try:
-            world.commands(node.region).send("stop", [node.instance_id], node.transfer_id, None)
+            world.at(node.place).commands.send("stop", [node.instance_id], node.transfer_id, None)
         except NotManagedError:
             continue
     return ours

@@ -12,7 +12,7 @@ from lambdas.core.fleet.launch_queue import LaunchQueue
 from lambdas.core.fleet.relay_counts import RelayCounts
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS
 from lambdas.core.fleet.topology import route_of, routes_of, side_of
-from lambdas.core.transfer_record import Estimated, Spawned
+from lambdas.core.record.transfer_record import Estimated, Spawned
 from lambdas.operations.estimate import deciding
 from lambdas.operations.fence import running
 from lambdas.operations.fleet.existing import enlist
@@ -93,7 +93,7 @@ def decide_anew(world: World, transfer_id: str) -> str:
     record = running(world, transfer_id)
     if record is None or not _is_due(world, record):
         return "over" if record is None else "known"
-    seen = deciding.look(world, transfer_id, record.transfer.shared, None)
+    seen = deciding.look(world, transfer_id, None)
     record = running(world, transfer_id)
     if seen is None or record is None:
         return "over"

@@ -14,10 +14,11 @@ from lambdas.core.fleet.launch_plan import Attempt, LaunchPlan, Step, usable
 from lambdas.core.fleet.launch_queue import LaunchQueue
 from lambdas.core.fleet.relay_node import LIVE_STATES, Node
 from lambdas.core.fleet.topology import GroupKind, Stage, route_at, stage_at
-from lambdas.core.labels import relay_tags
+from lambdas.core.places.machines import EndMachine
+from lambdas.core.record.transfer_record import Estimated
+from lambdas.core.request.labels import relay_tags
 from lambdas.core.spending import cross_zone, second_choice
-from lambdas.core.transfer import AcceptedTransfer, EndMachine
-from lambdas.core.transfer_record import Estimated
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.fence import serving
 from lambdas.operations.fleet.relay_end import discard, terminate_until_gone
 from lambdas.operations.fleet.turns import TurnLaterError, Turns, together
@@ -27,14 +28,14 @@ from lambdas.operations.spending import metering
 _BORNE = (NoCapacity, LaunchRefused, MissingPermission)
 
 
-def security_group(world: World, place: Stage | EndMachine, kind: GroupKind) -> str:
+def security_group(world: World, beside: Stage | EndMachine, kind: GroupKind) -> str:
     """The id of the relays' or the end machines' security group in the VPC of a stage or an end."""
     name = f"{world.env.deployment}-{kind}"
-    group = world.groups(place.region).find(name, place.vpc_id)
+    group = world.at(beside.place).groups.find(name, beside.vpc_id)
     if group is None:
         raise LaunchRefused(
-            f"security group '{name}' is not in {place.where}: enrol it in the deployment's configuration, or choose a "
-            "machine in an enrolled one"
+            f"security group '{name}' is not in {beside.where}: enrol it in the deployment's configuration, or choose "
+            "a machine in an enrolled one"
         )
     return group
 
@@ -179,7 +180,7 @@ def _may_launch(world: World, transfer: AcceptedTransfer) -> None:
 def _plan(world: World, record: Estimated, stage: Stage, wanted: int, types: list[str]) -> tuple[LaunchPlan, list[str]]:
     """The plan of one stage, and what had to be left out of it."""
     transfer, public = record.transfer, record.paths.inter_region == "public"
-    subnets = usable(world.subnets(stage.region).of_vpc(stage.vpc_id), stage.subnet_id, public=public)
+    subnets = usable(world.at(stage.place).subnets.of_vpc(stage.vpc_id), stage.subnet_id, public=public)
     if not subnets:
         kind = "subnet with a route to an internet gateway" if public else "subnet"
         raise LaunchRefused(
@@ -242,7 +243,7 @@ class _Launcher:
             tags=relay_tags(self._transfer.request.label, self._transfer.request.tags),
         )
         requested_at = self._world.clock.now()
-        instances = self._world.compute(self._stage.region).launch(request)
+        instances = self._world.at(self._stage.place).compute.launch(request)
         made = zip(slots, instances, strict=False)
         return [self._put(self._node(step, slot, instance, requested_at)) for slot, instance in made]
 

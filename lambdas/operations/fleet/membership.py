@@ -3,13 +3,14 @@
 from collections.abc import Callable
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
-from lambdas.core.bandwidth import BandwidthLimit
 from lambdas.core.errors import WriteConflict
 from lambdas.core.fleet import pairing
+from lambdas.core.fleet.membership import DIRECT, Membership, TransferPath
 from lambdas.core.fleet.topology import routes_of
-from lambdas.core.transfer import DIRECT, AcceptedTransfer, Membership, TransferPath
-from lambdas.core.transfer_record import Planned
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Planned
+from lambdas.core.request.bandwidth import BandwidthLimit
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations import named
 
 _ATTEMPTS = 8

@@ -4,11 +4,12 @@ from lambdas.adapters.records import ProbeResult
 from lambdas.adapters.world import World
 from lambdas.core.estimate import pre_tests
 from lambdas.core.fleet import node_life, relay_node
+from lambdas.core.fleet.membership import Probe
 from lambdas.core.fleet.pairing import RelayPath
 from lambdas.core.fleet.relay_node import Measurement
 from lambdas.core.fleet.topology import route_of
-from lambdas.core.transfer import AcceptedTransfer, Probe
-from lambdas.core.transfer_record import Estimated
+from lambdas.core.record.transfer_record import Estimated
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.fence import running
 from lambdas.operations.fleet import membership, relay_end
 

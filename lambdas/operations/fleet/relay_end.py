@@ -10,10 +10,12 @@ from lambdas.core.estimate.budget import RELEASE_SECONDS
 from lambdas.core.fleet import node_life, pairing
 from lambdas.core.fleet.relay_node import LIVE_STATES, Measurement, Node
 from lambdas.core.fleet.topology import leads_through, route_at, routes_of
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.places.place import Place
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations import logs
 from lambdas.operations.fleet import membership
 from lambdas.operations.fleet.existing import give_back
+from lambdas.operations.seats import reports
 
 # For some seconds after RunInstances, EC2 may know neither an instance's id nor its state; a minute bounds the wait.
 TERMINATE_SECONDS = 60.0
@@ -66,7 +68,7 @@ def _close(world: World, transfer: AcceptedTransfer, nodes: list[Node]) -> None:
     addresses = {one for node in nodes if not node.existing for one in (node.private_address, node.public_address)}
     routes = {route_at(transfer, node.stage) for node in nodes}
     for region in sorted({region for route in routes for region in route.regions}):
-        groups = world.groups(region)
+        groups = world.at(Place(region)).groups
         rules = [one for one in groups.rules() if one.transfer_id == transfer.transfer_id and one.address in addresses]
         groups.revoke(rules)
 
@@ -87,7 +89,7 @@ def end_all(world: World, transfer: AcceptedTransfer, cause: str) -> None:
 
 
 def _lanes_through(world: World, transfer: AcceptedTransfer, nodes: list[Node]) -> bool:
-    progress = world.agents.progress(transfer.shared, "sender")
+    progress = reports.of_sender(world, transfer)
     return any(has_lanes(progress, node) for node in nodes)
 
 
@@ -131,7 +133,7 @@ def reject(
 
 def _terminate(world: World, node: Node) -> None:
     for ours in give_back(world, [node]):
-        world.compute(ours.region).terminate([ours.instance_id])
+        world.at(ours.place).compute.terminate([ours.instance_id])
 
 
 def release_singles(world: World, transfer: AcceptedTransfer, nodes: list[Node]) -> None:
@@ -172,7 +174,7 @@ def terminate_until_gone(world: World, nodes: list[Node]) -> None:
     left = {region: {n.instance_id for n in nodes if n.region == region} for region in {n.region for n in nodes}}
     while any(left.values()) and world.clock.monotonic() < deadline:
         for region, ids in left.items():
-            world.compute(region).terminate(ids)
-            ids -= {instance.instance_id for instance in world.compute(region).describe(ids) if instance.gone}
+            world.at(Place(region)).compute.terminate(ids)
+            ids -= {instance.instance_id for instance in world.at(Place(region)).compute.describe(ids) if instance.gone}
         if any(left.values()):
             world.clock.sleep(world.env.poll_seconds)

@@ -4,18 +4,19 @@ from collections.abc import Sequence
 
 from lambdas.adapters.records import CommandResult, Instance, NotManagedError
 from lambdas.adapters.world import World
-from lambdas.core.ends import commands
 from lambdas.core.errors import TooManyRules
 from lambdas.core.fleet import node_life, pairing, relay_node, stations
+from lambdas.core.fleet.membership import RELAY_PORT
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, Node
 from lambdas.core.fleet.topology import Admission, admissions, route_at, routes_of
-from lambdas.core.transfer import RELAY_PORT
-from lambdas.core.transfer_record import Estimated
-from lambdas.operations.ends.commands import MOST_MACHINES
+from lambdas.core.places.place import Place
+from lambdas.core.record.transfer_record import Estimated
+from lambdas.core.seats import commands
 from lambdas.operations.fence import running
 from lambdas.operations.fleet import membership
 from lambdas.operations.fleet.launch import security_group
 from lambdas.operations.fleet.relay_end import fail_to_start, lose
+from lambdas.operations.seats.commands import MOST_MACHINES
 
 # EC2 may not show an instance for some seconds after RunInstances has named it.
 UNSEEN_SECONDS = 60.0
@@ -42,17 +43,18 @@ class RelayStarter:
     def _look_at_region(self, region: str, waiting: list[Node]) -> None:
         running = [node for node in waiting if node.running_at is not None]
         if booting := [node for node in waiting if node.running_at is None]:
-            found = {i.instance_id: i for i in self._world.compute(region).describe(n.instance_id for n in booting)}
+            shown = self._world.at(Place(region)).compute.describe(node.instance_id for node in booting)
+            found = {instance.instance_id: instance for instance in shown}
             running += [now for node in booting if (now := self._booted(node, found.get(node.instance_id)))]
         unsent = [node for node in running if node.node_id not in self._sent]
         if unsent:
-            online = self._world.commands(region).online(node.instance_id for node in unsent)
+            online = self._world.at(Place(region)).commands.online(node.instance_id for node in unsent)
             there = [node for node in unsent if node.instance_id in online]
             # What of the processor a machine lends is the command's, and not a part of what it carries.
             for share in dict.fromkeys(node.cpu_percent for node in there):
                 self._start(region, [node for node in there if node.cpu_percent == share][:MOST_MACHINES], share)
         sent = [(node, command_id) for node in running if (command_id := self._sent.get(node.node_id))]
-        ended = {command_id: self._world.commands(region).ended(command_id) for _, command_id in sent}
+        ended = {command_id: self._world.at(Place(region)).commands.ended(command_id) for _, command_id in sent}
         for node, command_id in sent:
             if result := ended[command_id].get(node.instance_id):
                 self._finish(node, command_id, result)
@@ -90,8 +92,8 @@ class RelayStarter:
         """
         for one in self._admissions(node):
             if one not in self._admitted:
-                group = security_group(self._world, one.place, one.group)
-                groups = self._world.groups(one.place.region)
+                group = security_group(self._world, one.beside, one.group)
+                groups = self._world.at(one.beside.place).groups
                 groups.admit(group, one.address, one.port, self._transfer.transfer_id)
                 self._admitted.add(one)
 
@@ -108,13 +110,14 @@ class RelayStarter:
 
     def _start(self, region: str, nodes: Sequence[Node], cpu_percent: int | None) -> None:
         """One command for all of them, which tells each machine what is its own."""
-        key = self._world.agents.route_key(self._transfer.shared)
+        (sender,) = self._transfer.senders
+        key = self._world.agents.route_key(self._transfer.shared, sender.seat_id)
         if key is None:
             return  # the sender has not published it yet
         transfer_id, machines = self._transfer.transfer_id, {node.instance_id: self._told(node) for node in nodes}
         command = commands.relay(transfer_id, key, relay_node.RELAY_IDLE_SECONDS, machines)
         try:
-            sent = self._world.commands(region).send(
+            sent = self._world.at(Place(region)).commands.send(
                 "relay", list(machines), transfer_id, command, commands.Share(cpu_percent), JOIN_TIMEOUT_SECONDS
             )
         except NotManagedError:
@@ -140,7 +143,7 @@ class RelayStarter:
         if result.succeeded:
             self._world.nodes.change(node, node_life.start(self._world.clock.now(), RELAY_PORT))
         elif result.started:
-            printed = self._world.commands(node.region).result(command_id, node.instance_id)
+            printed = self._world.at(node.place).commands.result(command_id, node.instance_id)
             if printed is None:
                 return  # SSM is too busy to say why
             reason = f"cpt-relay did not start ({printed.status}): {printed.tail()}"

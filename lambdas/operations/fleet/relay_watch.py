@@ -3,13 +3,14 @@
 from typing import TypeGuard
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import Progress
 from lambdas.core.fleet import relay_watch
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.relay_watch import SLOW_SECONDS, Circumstances, Suspicion
-from lambdas.core.transfer_record import Estimated, TransferRecord
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Estimated, TransferRecord
 from lambdas.operations.fleet.remaining import allowed_mb_s, ends_mb_s
+from lambdas.operations.seats import reports
 
 
 def has_relays(record: TransferRecord) -> TypeGuard[Estimated]:
@@ -21,7 +22,7 @@ def has_relays(record: TransferRecord) -> TypeGuard[Estimated]:
 def look_at(world: World, record: Estimated) -> dict[str, str]:
     """Note what each path has delivered, judge the joined relays; the verdict on each that is slow or silent."""
     transfer_id = record.transfer.transfer_id
-    progress = world.agents.progress(record.transfer.shared, "sender")
+    progress = reports.of_sender(world, record.transfer)
     membership = world.agents.membership(record.transfer.shared)
     if progress is None or membership is None:
         return {}

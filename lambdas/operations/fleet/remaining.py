@@ -3,11 +3,12 @@
 from math import inf
 
 from lambdas.adapters.world import World
-from lambdas.core.bandwidth import MBIT_PER_MB
 from lambdas.core.fleet.relay_node import LIVE_STATES, Node
 from lambdas.core.fleet.replacement import Remaining
 from lambdas.core.fleet.topology import leads_through
-from lambdas.core.transfer_record import Estimated, TransferRecord
+from lambdas.core.record.transfer_record import Estimated, TransferRecord
+from lambdas.core.request.bandwidth import MBIT_PER_MB
+from lambdas.operations.seats import reports
 
 
 def rest_without(world: World, record: Estimated, node: Node, own: float, expected: float | None) -> Remaining:
@@ -15,7 +16,7 @@ def rest_without(world: World, record: Estimated, node: Node, own: float, expect
 
     `expected`: MB/s of its successor; without it what the relay was tested for, or carried at best, or a usual pair.
     """
-    progress = world.agents.progress(record.transfer.shared, "sender")
+    progress = reports.of_sender(world, record.transfer)
     lanes = progress.lanes if progress else []
     size = record.plan.bytes - (progress.bytes if progress else 0)
     figures = record.estimate.figures

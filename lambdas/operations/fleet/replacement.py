@@ -12,7 +12,7 @@ from lambdas.core.fleet import node_life, pairing, relay_node
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
 from lambdas.core.fleet.replacement import why_not_replaced
 from lambdas.core.fleet.topology import route_at, routes_of, side_of
-from lambdas.core.transfer_record import Estimated
+from lambdas.core.record.transfer_record import Estimated
 from lambdas.operations import logs
 from lambdas.operations.fence import running
 from lambdas.operations.fleet import relay_end, relay_start

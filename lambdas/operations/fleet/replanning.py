@@ -8,7 +8,6 @@ from dataclasses import replace
 from itertools import pairwise
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import Progress
 from lambdas.core.errors import CptError
 from lambdas.core.estimate import replanning, tested_routes
@@ -20,10 +19,11 @@ from lambdas.core.estimate.route_rows import RELAYS_OF_PAIR
 from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.estimate.ways import Ways
 from lambdas.core.fleet import pairing, relay_watch
+from lambdas.core.fleet.membership import DIRECT
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
 from lambdas.core.fleet.topology import route_at, routes_of, side_of, slot_at
-from lambdas.core.transfer import DIRECT
-from lambdas.core.transfer_record import Estimated, Spawned
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Estimated, Spawned
 from lambdas.operations.estimate.routing import ways_of
 from lambdas.operations.fence import running
 from lambdas.operations.fleet import relay_end
@@ -34,6 +34,7 @@ from lambdas.operations.fleet.relay_watch import circumstances
 from lambdas.operations.fleet.remaining import allowed_mb_s
 from lambdas.operations.fleet.replacement import RESUME_SECONDS
 from lambdas.operations.fleet.spawned import note_spawned
+from lambdas.operations.seats import reports
 from lambdas.operations.spending import metering
 
 # A change shows in the sender's reports when its relays have carried for half a minute.
@@ -52,7 +53,7 @@ def replan(world: World, transfer_id: str) -> str:
     record = running(world, transfer_id)
     if record is None:
         return "over"
-    progress = world.agents.progress(record.transfer.shared, "sender")
+    progress = reports.of_sender(world, record.transfer)
     if progress is None or world.clock.now() - progress.at > SILENT_SECONDS or not is_due(world, record):
         return "known"
     nodes = world.nodes.of(transfer_id)

@@ -4,18 +4,19 @@ from collections.abc import Mapping
 
 from lambdas.adapters.records import ProbeResult
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.estimate import tested_routes
 from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.fleet import node_life, pairing
+from lambdas.core.fleet.membership import Probe
 from lambdas.core.fleet.pairing import RelayPath
 from lambdas.core.fleet.relay_node import Measurement
 from lambdas.core.fleet.topology import routes_of
-from lambdas.core.transfer import Probe
-from lambdas.core.transfer_record import Estimated
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Estimated
 from lambdas.operations.fence import running
 from lambdas.operations.fleet.pre_test import measure
 from lambdas.operations.fleet.relay_end import reject
+from lambdas.operations.seats import reports
 
 Found = Mapping[str, ProbeResult]
 
@@ -78,7 +79,7 @@ def _measured(use: RouteUse, paths: list[RelayPath], found: Found) -> RouteUse:
 
 
 def _left(world: World, record: Estimated) -> int:
-    progress = world.agents.progress(record.transfer.shared, "sender")
+    progress = reports.of_sender(world, record.transfer)
     return max(record.plan.bytes - (progress.bytes if progress else 0), 0)
 
 

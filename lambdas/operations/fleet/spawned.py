@@ -1,8 +1,8 @@
 """What was launched of what was wanted, in the transfer's record."""
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
-from lambdas.core.transfer_record import Estimated, Spawned
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Estimated, Spawned
 
 
 def note_spawned(world: World, record: Estimated, spawned: Spawned) -> None:

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from lambdas.adapters.records import Instance
 from lambdas.adapters.world import World
-from lambdas.core.ends.consent import how_to_tag
 from lambdas.core.errors import InvalidRequest
 from lambdas.core.fleet import joined
 from lambdas.core.fleet.joined import Border
 from lambdas.core.fleet.topology import pair_of
-from lambdas.core.request import Limits, TransferRequest, parse_request
-from lambdas.core.transfer import EndMachine, ExistingRelay, TransitRegion
+from lambdas.core.places.machines import EndMachine, ExistingRelay, TransitRegion
+from lambdas.core.places.place import Place
+from lambdas.core.request.request import Limits, TransferRequest, parse_request
+from lambdas.core.seats.consent import how_to_tag
 from lambdas.operations.fleet.existing import look_at
 
 
@@ -58,7 +59,7 @@ def _transit(request: TransferRequest, world: World) -> tuple[list[TransitRegion
     """The third regions that relays may be in, and what is wrong with those that were named."""
     name, found, problems = f"{world.env.deployment}-relay", [], []
     for i, region in enumerate(request.relays.third_regions(world.env.regions, request.end_regions)):
-        vpc_id = world.groups(region).vpc_of(name)
+        vpc_id = world.at(Place(region)).groups.vpc_of(name)
         if vpc_id is not None:
             found.append(TransitRegion(region=region, vpc_id=vpc_id))
         elif request.relays.through != "auto":
@@ -81,7 +82,7 @@ def _apart(
         return [], []
     places: Sequence[EndMachine | TransitRegion] = (source, *transit, destination)
     with ThreadPoolExecutor(len(places)) as pool:
-        asked = {one.region: pool.submit(world.subnets(one.region).of_vpc, one.vpc_id) for one in places}
+        asked = {one.region: pool.submit(world.at(one.place).subnets.of_vpc, one.vpc_id) for one in places}
     ends, third = (source.region, destination.region), [one.region for one in transit]
     found = joined.apart({region: answer.result() for region, answer in asked.items()}, ends)
     problems = []
@@ -99,7 +100,7 @@ def _ends(request: TransferRequest, world: World) -> tuple[EndMachine, EndMachin
     problems: list[str] = []
     ends = []
     for side, end in (("source", request.source), ("destination", request.destination)):
-        found = world.compute(end.region).describe([end.instance_id])
+        found = world.at(end.place).compute.describe([end.instance_id])
         problem = _problem(end.region, end.instance_id, found, world)
         if problem:
             problems.append(f"$.{side}.instanceId: '{end.instance_id}' {problem}")
@@ -115,7 +116,7 @@ def _problem(region: str, instance_id: str, found: list[Instance], world: World)
         return f"is not in {region}; name an instance of that region, or correct the region"
     if found[0].state != "running":
         return f"is {found[0].state}; start it first"
-    if not world.commands(region).online([instance_id]):
+    if not world.at(Place(region)).commands.online([instance_id]):
         return "does not answer SSM; install the SSM agent and attach the control stack's managed policy to its role"
     if world.env.require_consent and found[0].end_of != world.env.deployment:
         tag = how_to_tag([instance_id], region, world.env.deployment)

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from urllib.parse import unquote
 
 from lambdas.adapters.world import World
-from lambdas.core.ends import commands
 from lambdas.core.errors import SurveyProblem
 from lambdas.core.intake.overlap import Meeting, meetings
-from lambdas.core.survey import DestinationSurvey, Marked
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.whereabouts import Place
-from lambdas.operations.ends.commands import Order, answer, run_all
+from lambdas.core.seats import commands
+from lambdas.core.survey.survey import DestinationSurvey, Marked
+from lambdas.core.survey.whereabouts import Whereabouts
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.intake import marks
+from lambdas.operations.seats.commands import Order, answer, run_all
 
 _LOG = logging.getLogger(__name__)
 # A mark is made and looked for at once; a file system that does not answer so long fails the survey.
@@ -22,7 +22,7 @@ COMMAND_SECONDS = 120.0
 def check_apart(
     transfer: AcceptedTransfer,
     kernel: str | None,
-    places: Sequence[Place],
+    places: Sequence[Whereabouts],
     destination: DestinationSurvey,
     world: World,
 ) -> None:

@@ -3,14 +3,16 @@
 from typing import Any
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.chunks.plan import MIB
 from lambdas.core.chunks.plan_remainder import Remainder, remainder
-from lambdas.core.ends import commands
-from lambdas.core.ends.commands import Command
-from lambdas.core.survey import ComparisonSurvey, Same, Survey
-from lambdas.core.transfer import AcceptedTransfer, EndMachine, TransferPlan
-from lambdas.operations.ends.commands import Order, answer, run_all
+from lambdas.core.chunks.transfer_plan import TransferPlan
+from lambdas.core.places.machines import EndMachine
+from lambdas.core.record import transfer_life
+from lambdas.core.seats import commands
+from lambdas.core.seats.commands import Command
+from lambdas.core.survey.survey import ComparisonSurvey, Same, Survey
+from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.operations.seats.commands import Order, answer, run_all
 
 # The document's own limit is 840 s. The scans before it have used some of the function's 900 s; where they leave too
 # little, the function ends first and the state fails with its timeout.

@@ -1,12 +1,12 @@
 """What the destination has and the source does not, found by the destination's daemon."""
 
 from lambdas.adapters.world import World
-from lambdas.core.deletion import ExtrasSurvey
-from lambdas.core.ends import commands
 from lambdas.core.intake.extras import check_extras, check_source
-from lambdas.core.survey import Survey
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.operations.ends.commands import Order, answer, run_all
+from lambdas.core.request.deletion import ExtrasSurvey
+from lambdas.core.seats import commands
+from lambdas.core.survey.survey import Survey
+from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.operations.seats.commands import Order, answer, run_all
 
 # The document's own limit is 840 s. Where the scans before it leave less of the function's 900 s, that ends first.
 COMMAND_SECONDS = 870.0

@@ -7,12 +7,12 @@ next attempt, the teardown or a run that resumes the transfer takes it away.
 from secrets import token_hex
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
-from lambdas.core.ends import commands
 from lambdas.core.errors import TransferFenced
-from lambdas.core.survey import Mark
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.operations.ends.commands import Order, answer, run_all
+from lambdas.core.record import transfer_life
+from lambdas.core.seats import commands
+from lambdas.core.survey.survey import Mark
+from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.operations.seats.commands import Order, answer, run_all
 
 
 def put(transfer: AcceptedTransfer, world: World, seconds: float) -> str:

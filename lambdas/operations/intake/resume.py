@@ -3,8 +3,8 @@
 from lambdas.adapters.world import World
 from lambdas.core.errors import InvalidRequest, NoSuchTransfer, TransferEnding, TransferRunning, WriteConflict
 from lambdas.core.intake import resume_check
-from lambdas.core.record_format import FORMAT_VERSION, in_words
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.core.transfer.record_format import FORMAT_VERSION, in_words
 
 
 def take_name(world: World, transfer: AcceptedTransfer) -> AcceptedTransfer:

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
-from lambdas.core.deletion import WITHOUT_DRY_RUN
 from lambdas.core.errors import DeletionRefused, SurveyProblem
 from lambdas.core.intake.sources import exchanged, mirror_key, on_file_systems
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.whereabouts import Place
+from lambdas.core.record import transfer_life
+from lambdas.core.request.deletion import WITHOUT_DRY_RUN
+from lambdas.core.survey.whereabouts import Whereabouts
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 
-def check_sources(transfer: AcceptedTransfer, places: Sequence[Place], world: World) -> None:
+def check_sources(transfer: AcceptedTransfer, places: Sequence[Whereabouts], world: World) -> None:
     """Note where the source is. Raise SurveyProblem where an earlier run of the transfer found it elsewhere."""
     now = on_file_systems(places)
     record = world.transfers.get(transfer.transfer_id)
@@ -23,7 +23,7 @@ def check_sources(transfer: AcceptedTransfer, places: Sequence[Place], world: Wo
         world.transfers.change(transfer, transfer_life.note(source_paths=noted))
 
 
-def check_mirror(transfer: AcceptedTransfer, places: Sequence[Place], world: World) -> None:
+def check_mirror(transfer: AcceptedTransfer, places: Sequence[Whereabouts], world: World) -> None:
     """Raise DeletionRefused where the last mirror of the same ends found the source elsewhere and no person looks."""
     if not transfer.request.delete or transfer.request.dry_run or transfer.request.confirm_delete != WITHOUT_DRY_RUN:
         return
@@ -32,7 +32,7 @@ def check_mirror(transfer: AcceptedTransfer, places: Sequence[Place], world: Wor
         raise DeletionRefused("\n".join(f"{line}, or confirm the digest of a dry run" for line in lines))
 
 
-def remember_mirror(transfer: AcceptedTransfer, places: Sequence[Place], world: World) -> None:
+def remember_mirror(transfer: AcceptedTransfer, places: Sequence[Whereabouts], world: World) -> None:
     """Note where the source is, for the next mirror of the same ends."""
     if transfer.request.delete and not transfer.request.dry_run and (now := on_file_systems(places)):
         world.mirrors.note(mirror_key(transfer), now)

@@ -3,16 +3,20 @@
 from dataclasses import dataclass
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.chunks import listing
 from lambdas.core.chunks.listing import Announcement, OpenSurvey
-from lambdas.core.ends import commands
 from lambdas.core.errors import EmptySource, TransferFenced
 from lambdas.core.intake.destination_lock import Busy, refusal, ways_of
 from lambdas.core.intake.survey import check, check_room, empty_source
-from lambdas.core.survey import DestinationSurvey, SourceSurvey, Survey, Unselected
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.operations.ends.commands import (
+from lambdas.core.record import transfer_life
+from lambdas.core.seats import commands
+from lambdas.core.survey.survey import DestinationSurvey, SourceSurvey, Survey, Unselected
+from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.operations.intake.apart import check_apart
+from lambdas.operations.intake.destination_diff import compared
+from lambdas.operations.intake.extras import with_extras
+from lambdas.operations.intake.sources import check_mirror, check_sources, remember_mirror
+from lambdas.operations.seats.commands import (
     LONGEST_POLL,
     Order,
     Running,
@@ -22,10 +26,6 @@ from lambdas.operations.ends.commands import (
     begin,
     run_all,
 )
-from lambdas.operations.intake.apart import check_apart
-from lambdas.operations.intake.destination_diff import compared
-from lambdas.operations.intake.extras import with_extras
-from lambdas.operations.intake.sources import check_mirror, check_sources, remember_mirror
 
 # The document's own limit is 840 s; the Lambda has 900.
 COMMAND_SECONDS = 870.0
@@ -115,7 +115,7 @@ def hold(transfer: AcceptedTransfer, destination: DestinationSurvey, world: Worl
 
 def survey_of_followed(transfer: AcceptedTransfer, found: OpenSurvey, world: World) -> Survey:
     """The survey whose listing was followed, once it is done; raises what `look_at_ends` does, and TransferFenced."""
-    order = Order("scan", transfer.source.region, transfer.source.instance_id)
+    order = Order("scan", transfer.source.place, transfer.source.instance_id)
     result = await_answer(world, transfer, order, found, COMMAND_SECONDS, lambda: not goes_on(world, transfer))
     if result is None:
         raise TransferFenced(f"{transfer.transfer_id} has ended before its listing")

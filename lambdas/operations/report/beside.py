@@ -6,9 +6,9 @@ first was seen by the other, or has told it.
 """
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_record import Beside, TransferRecord
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Beside, TransferRecord
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 # From here on an end sends or receives.
 _MOVES = "Start Transfer"

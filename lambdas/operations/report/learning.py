@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from aws_lambda_powertools import Logger
-from botocore.exceptions import BotoCoreError, ClientError
 from pydantic import ValidationError
 
+from lambdas.adapters.borne import AWS_ERRORS, logger
 from lambdas.adapters.world import World
 from lambdas.core.errors import CptError
 from lambdas.core.estimate.profile import Profile
@@ -14,10 +13,10 @@ from lambdas.core.learning.arrivals import Arrivals
 from lambdas.core.learning.path_links import links_in_use
 from lambdas.core.learning.sample import events
 from lambdas.core.learning.samples import links_of, repeats_of, samples_of, subjects, tails_of
+from lambdas.core.record.transfer_record import Beside, TransferRecord
 from lambdas.core.report.stage_samples import stage_samples
 from lambdas.core.report.tally import Tally
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_record import Beside, TransferRecord
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.report import beside
 
 # The stage of a transfer whose listing was followed.
@@ -25,10 +24,8 @@ FOLLOWED = "Extend Plan"
 # Rates are of payload. Where a larger share of it did not cross the network, they say nothing of the network.
 MOST_SAVED = 0.02
 
-logger = Logger()
 
-
-_FAILURES = (CptError, ClientError, BotoCoreError, ValidationError)
+_FAILURES = (CptError, *AWS_ERRORS, ValidationError)
 
 
 def look_beside(world: World, record: TransferRecord, tally: Tally) -> list[Beside] | None:

@@ -5,20 +5,19 @@ from typing import Any
 from lambdas.adapters.records import ControlToken
 from lambdas.adapters.world import World
 from lambdas.core.chunks.events import TransferDelivered, TransferFailed
-from lambdas.core.chunks.progress import Side
-from lambdas.core.ends.epochs import start_of
-from lambdas.core.transfer_record import Outcome, TransferRecord
+from lambdas.core.record.transfer_record import Outcome, TransferRecord
+from lambdas.core.seats.epochs import start_of
 from lambdas.operations.token import finish
 
 
-def take(world: World, record: TransferRecord, side: Side) -> dict[str, Any]:
-    """Finish the transfer with what the record of this end says; whether the task was released, or why not.
+def take(world: World, record: TransferRecord, seat_id: str) -> dict[str, Any]:
+    """Finish the transfer with what the record of this seat says; whether the task was released, or why not.
 
     Whoever registers a token reads the outcome after it, so that neither order of the two loses the wake-up.
     """
-    told = world.agents.outcome(record.transfer.shared, side)
+    told = world.agents.outcome(record.transfer.shared, seat_id)
     if told is None:
-        return {"ignored": f"the record of the {side} has no outcome"}
+        return {"ignored": f"the record of {seat_id} has no outcome"}
     token = world.tokens.get(record.transfer.transfer_id)
     if why := _of_another(told, token, record):
         return {"ignored": why}
@@ -37,6 +36,6 @@ def _of_another(
     if isinstance(told, TransferDelivered):
         present = max(start, token.start)
     else:
-        end = record.ends.of(told.side) if record.ends and record.ends.task == token.start else None
-        present = end.start if end else token.start
+        view = record.seats.of(told.seat) if record.seats and record.seats.task == token.start else None
+        present = view.start if view else token.start
     return None if start == present else f"start {start}, the present one is {present}"

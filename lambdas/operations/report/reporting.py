@@ -3,19 +3,19 @@
 import json
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
-from lambdas.core.ends.liveness import Ends
 from lambdas.core.metrics import MetricName
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import ENDED, TransferRecord
 from lambdas.core.report import report
 from lambdas.core.report.page.render import Files, render
 from lambdas.core.report.report import Report
 from lambdas.core.report.tally import Tally
-from lambdas.core.transfer import Failure
-from lambdas.core.transfer_record import ENDED, TransferRecord
+from lambdas.core.seats.liveness import Seats
+from lambdas.core.transfer.failure import Failure
 from lambdas.operations import teardown
 from lambdas.operations.chunks import entry_list, skipped
-from lambdas.operations.ends.watching import sides
 from lambdas.operations.report.learning import learn, look_beside
+from lambdas.operations.seats import reports
 from lambdas.operations.spending import metering
 
 
@@ -78,13 +78,13 @@ def write(
 
 def _with_last_reports(world: World, record: TransferRecord) -> TransferRecord:
     """With what its ends have said since they were watched the last time: a minute ago, or never."""
-    now, which = world.clock.now(), sides(record.transfer)
-    ends = record.ends or Ends.begun(record.earlier_starts + 1, now, receives="receiver" in which)
+    now, seat_ids = world.clock.now(), [seat.seat_id for seat in record.transfer.seats]
+    seats = record.seats or Seats.begun(record.earlier_starts + 1, now, seat_ids)
     try:
-        reports = {side: world.agents.progress(record.transfer.shared, side) for side in which}
+        found = reports.of_all(world, record.transfer)
     except (KeyError, ValueError):
         return record  # a machine of the user wrote something else there: no reason to have no report
-    return record.model_copy(update={"ends": ends.seen(reports, now)})
+    return record.model_copy(update={"seats": seats.seen(found, now)})
 
 
 def _count(world: World, document: Report) -> None:

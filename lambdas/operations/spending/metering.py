@@ -4,20 +4,22 @@ from dataclasses import replace
 from math import inf
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
-from lambdas.core.bandwidth import MBIT_PER_MB
-from lambdas.core.ends.epochs import start_of
 from lambdas.core.errors import BudgetReached
 from lambdas.core.estimate.budget import FLIGHT_SECONDS, HELD_SECONDS
 from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.fleet.membership import Membership
 from lambdas.core.fleet.relay_node import Node
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Outcome, TransferRecord
+from lambdas.core.request.bandwidth import MBIT_PER_MB
+from lambdas.core.seats.epochs import start_of
 from lambdas.core.spending import cross_zone, leasing, meter
 from lambdas.core.spending.meter import BudgetDecision, Decision, Reading, Sent, Spent
-from lambdas.core.transfer import AcceptedTransfer, Membership
-from lambdas.core.transfer_record import Outcome, TransferRecord
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations import token
 from lambdas.operations.fence import fence
 from lambdas.operations.fleet import membership, relay_end
+from lambdas.operations.seats import reports
 
 
 def look(world: World, record: TransferRecord, delivered_bytes: int = 0) -> Spent:
@@ -129,7 +131,7 @@ def affordable(world: World, record: TransferRecord, wanted: int, relay_hour_usd
 
 def _sent(world: World, record: TransferRecord) -> Sent:
     sent = record.spent.sent if record.spent else Sent()
-    if progress := world.agents.progress(record.transfer.shared, "sender"):
+    if progress := reports.of_sender(world, record.transfer):
         sent = sent.after(start_of(progress.epoch), progress.wire_bytes)
     if record.delivered:
         sent = sent.after(start_of(record.delivered.epoch), record.delivered.wire_bytes)
@@ -141,7 +143,7 @@ def _read(world: World, record: TransferRecord, sent: Sent) -> Reading:
     # First: whoever launches meanwhile has a later reading, which this one must not take the place of.
     now = world.clock.now()
     nodes = world.nodes.of(transfer.transfer_id)
-    progress = world.agents.progress(transfer.shared, "sender")
+    progress = reports.of_sender(world, transfer)
     planned = record.plan.bytes if record.plan else record.estimate.bytes if record.estimate else 0
     delivered, moved, rate = (progress.bytes, progress.moved_bytes, progress.rate) if progress else (0, 0, 0.0)
     on_the_way = min(max(moved - delivered, 0), rate * FLIGHT_SECONDS * 1e6)

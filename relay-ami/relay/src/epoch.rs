@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::control::{Control, KeyRecord, Result, Side};
+use crate::control::{Control, KeyRecord, Result, Seat};
 
 /// More than a unit is ever started: five times in a minute for 8 days are 57 600.
 pub const PROCESSES_PER_START: u64 = 1 << 16;
@@ -36,13 +36,13 @@ pub const fn is_later_start(one: u64, other: u64) -> bool {
 
 /// Claims the next epoch of the start that `first` begins, and publishes the keys in it, in one write. None where a later start has
 /// taken over.
-pub fn claim(control: &dyn Control, side: Side, first: u64, keys: impl Fn(u64) -> KeyRecord) -> Result<Option<u64>> {
+pub fn claim(control: &dyn Control, seat: Seat, first: u64, keys: impl Fn(u64) -> KeyRecord) -> Result<Option<u64>> {
     loop {
-        let epoch = control.key(side)?.map_or(first, |known| first.max(known.epoch + 1));
+        let epoch = control.key(seat)?.map_or(first, |known| first.max(known.epoch + 1));
         if !of_start(first).contains(&epoch) {
             return Ok(None);
         }
-        if control.publish_key(side, &keys(epoch))? {
+        if control.publish_key(seat, &keys(epoch))? {
             return Ok(Some(epoch));
         }
     }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use crate::control::{self, Control, KeyRecord, Side};
+use crate::control::{self, Control, KeyRecord, Seat};
 use crate::defaults::{HANDSHAKE_TIMEOUT, KEY_REFRESH_INTERVAL};
 use crate::secure::handshake::KeyCheck;
 use crate::thread::lock;
@@ -44,8 +44,8 @@ struct Peer<R> {
 /// Accepts the key of the peer's record. Another key may be that of a peer that has started anew: the record is read again,
 /// at most once a second and by one thread, so that unauthenticated peers cannot make this end flood the control plane. A key that is
 /// known waits for nothing; another waits for a read that began after it came.
-pub fn pinned(control: Arc<dyn Control>, side: Side) -> Arc<KeyCheck> {
-    let peer = Peer::new(move || control.key(side), KEY_REFRESH_INTERVAL, HANDSHAKE_TIMEOUT);
+pub fn pinned(control: Arc<dyn Control>, seat: Seat) -> Arc<KeyCheck> {
+    let peer = Peer::new(move || control.key(seat), KEY_REFRESH_INTERVAL, HANDSHAKE_TIMEOUT);
     Arc::new(move |key: &[u8]| peer.accepts(key))
 }
 

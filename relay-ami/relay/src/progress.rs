@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::control::{Control, Side, unix_now};
+use crate::control::{Control, Seat, unix_now};
 use crate::documents::event::{LaneProgress, Progress, round};
 use crate::documents::text::SchemaVersion1;
 use crate::epoch::same_start;
@@ -60,7 +60,7 @@ impl Counters {
 
 /// Makes one end's reports.
 pub struct Reporter {
-    side: Side,
+    seat: Seat,
     epoch: u64,
     sequence: u64,
     advance: u64,
@@ -75,7 +75,7 @@ pub struct Reporter {
 impl Reporter {
     /// Goes on from the last report of an earlier process of the same start: what it moved counts on, as does its sequence.
     #[must_use]
-    pub fn new(side: Side, epoch: u64, before: Option<Progress>, counters: &Counters) -> Self {
+    pub fn new(seat: Seat, epoch: u64, before: Option<Progress>, counters: &Counters) -> Self {
         let (mut sequence, mut moved) = (0, 0);
         if let Some(before) = before.filter(|before| same_start(before.epoch, epoch)) {
             (sequence, moved) = (before.sequence, before.moved_bytes);
@@ -83,7 +83,7 @@ impl Reporter {
             counters.saved.store(before.saved_bytes, Ordering::Relaxed);
             *lock(&counters.first_byte_at) = before.first_byte_at;
         }
-        Self { side, epoch, sequence, advance: u64::MAX, moved, at: Instant::now(), in_file_system: None, steps: 0 }
+        Self { seat, epoch, sequence, advance: u64::MAX, moved, at: Instant::now(), in_file_system: None, steps: 0 }
     }
 
     /// Seconds since the last report.
@@ -127,7 +127,7 @@ impl Reporter {
             lanes = progress.lanes.len(),
             "progress"
         );
-        if let Err(error) = control.write_progress(self.side, &progress) {
+        if let Err(error) = control.write_progress(self.seat, &progress) {
             tracing::warn!(%error, "progress");
         }
     }

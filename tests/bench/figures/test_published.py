@@ -19,7 +19,7 @@ from bench.figures.published import (
     ratio,
     t2_small,
 )
-from lambdas.core.models import MODELS, ModelName, piped_gain_threshold
+from lambdas.core.models.models import MODELS, ModelName, piped_gain_threshold
 from lambdas.core.tariff.cost import Billing
 
 SIZES = range(250, 200_001, 250)

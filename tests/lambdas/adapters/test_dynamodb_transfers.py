@@ -5,17 +5,18 @@ import pytest
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_transfers import DynamoPathLocks, DynamoTransferStore
 from lambdas.adapters.ports import PathLocks, TransferStore
-from lambdas.core import transfer_life
-from lambdas.core.bandwidth import BandwidthLimit
-from lambdas.core.ends.liveness import Ends
 from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.fleet.relay_watch import Look, PathLook, Watch
 from lambdas.core.intake.destination_lock import Busy, Holding, Way
+from lambdas.core.places.machines import ExistingRelay
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Outcome
+from lambdas.core.request.bandwidth import BandwidthLimit
+from lambdas.core.seats.liveness import Seats
 from lambdas.core.spending.meter import BudgetDecision, Dollars, Sent, Spent
-from lambdas.core.transfer import AcceptedTransfer, ExistingRelay
-from lambdas.core.transfer_record import Outcome
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from tests.lambdas import builders
-from tests.lambdas.core.test_transfer_life import CHANGES
+from tests.lambdas.core.record.test_transfer_life import CHANGES
 from tests.lambdas.memory.stores import (
     MemoryPathLocks,
     MemoryTransferStore,
@@ -212,16 +213,16 @@ def test_what_was_spent_is_not_taken_back_by_an_earlier_look(transfers: Transfer
 
 def test_what_was_seen_of_the_ends_is_written_over_the_version_before_only(transfers: TransferStore) -> None:
     transfers.create(builders.transfer())
-    first = Ends.begun(1, 1000.5, receives=True).seen({}, 1000.5)
-    assert transfers.change(builders.transfer(), transfer_life.note(ends=first))
-    second = first.restarted("sender", 2, 1060.5).model_copy(update={"version": 2})
-    assert not transfers.change(builders.transfer(), transfer_life.note(ends=first))
-    assert transfers.change(builders.transfer(), transfer_life.note(ends=second))
-    assert not transfers.change(builders.transfer(), transfer_life.note(ends=second))
+    first = Seats.begun(1, 1000.5, ["r0", "s0"]).seen({}, 1000.5)
+    assert transfers.change(builders.transfer(), transfer_life.note(seats=first))
+    second = first.restarted("s0", 2, 1060.5).model_copy(update={"version": 2})
+    assert not transfers.change(builders.transfer(), transfer_life.note(seats=first))
+    assert transfers.change(builders.transfer(), transfer_life.note(seats=second))
+    assert not transfers.change(builders.transfer(), transfer_life.note(seats=second))
     record = transfers.get("first")
     assert record is not None
-    assert record.ends == second
-    assert not transfers.change(builders.transfer("unknown"), transfer_life.note(ends=first))
+    assert record.seats == second
+    assert not transfers.change(builders.transfer("unknown"), transfer_life.note(seats=first))
 
 
 def test_unknown_transfer_is_none_and_notes_about_it_leave_no_trace(transfers: TransferStore) -> None:

@@ -5,7 +5,7 @@ import pytest
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_transfers import DynamoMirrors
 from lambdas.adapters.ports import Mirrors
-from lambdas.core.whereabouts import FileSystem, SourcePath
+from lambdas.core.survey.whereabouts import FileSystem, SourcePath
 from tests.lambdas.memory.stores import MemoryMirrors
 
 

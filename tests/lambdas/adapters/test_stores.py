@@ -17,8 +17,8 @@ from lambdas.adapters.records import ControlToken
 from lambdas.core.chunks.events import TransferFailed
 from lambdas.core.fleet import node_life
 from lambdas.core.fleet.launch_queue import BURST, STEP
+from lambdas.core.fleet.membership import Membership, TransferPath
 from lambdas.core.fleet.relay_node import NodeState
-from lambdas.core.transfer import Membership, TransferPath
 from tests.lambdas import builders
 from tests.lambdas.core.fleet.test_node_life import VALUES as NODE_VALUES
 from tests.lambdas.memory.stores import (
@@ -68,10 +68,10 @@ def test_membership_is_written_only_over_its_predecessor(agents: AgentRecords) -
 
 
 def test_records_of_ends_that_have_not_spoken_are_absent(agents: AgentRecords) -> None:
-    assert agents.progress(builders.SHARED, "sender") is None
-    assert agents.route_key(builders.SHARED) is None
+    assert agents.progress(builders.SHARED, "s0") is None
+    assert agents.route_key(builders.SHARED, "s0") is None
     assert agents.probe_results(builders.SHARED) == []
-    assert (agents.outcome(builders.SHARED, "sender"), agents.lost_relays(builders.SHARED)) == (None, [])
+    assert (agents.outcome(builders.SHARED, "s0"), agents.lost_relays(builders.SHARED)) == (None, [])
 
 
 @pytest.mark.parametrize("name", get_args(node_life.ChangeName))
@@ -136,13 +136,13 @@ def test_approvals_have_a_token_of_their_own(tokens: TokenStore) -> None:
 @pytest.mark.parametrize("kind", DYNAMODBS, indirect=True)
 def test_records_of_the_ends_are_read_as_the_daemon_writes_them(tables: dict[str, Table]) -> None:
     table, agents = tables["transfers"], DynamoAgentRecords(tables["transfers"])
-    table.put({"transferId": builders.SHARED, "record": "key#sender", "epoch": 1, "routePublicKey": "k" * 43})
+    table.put({"transferId": builders.SHARED, "record": "key#s0", "epoch": 1, "routePublicKey": "k" * 43})
     table.put({"transferId": builders.SHARED, "record": "probe#pair-1", "generation": 0, "interRegionMBps": 19.5})
     table.put({"transferId": builders.SHARED, "record": "probe#pair-2", "generation": 1, "error": "refused"})
     document = builders.progress(7).to_json()
-    table.put({"transferId": builders.SHARED, "record": "progress#sender", "sequence": 7, "document": document})
-    assert agents.route_key(builders.SHARED) == "k" * 43
-    assert agents.progress(builders.SHARED, "sender") == builders.progress(7)
+    table.put({"transferId": builders.SHARED, "record": "progress#s0", "sequence": 7, "document": document})
+    assert agents.route_key(builders.SHARED, "s0") == "k" * 43
+    assert agents.progress(builders.SHARED, "s0") == builders.progress(7)
     assert [(r.path_id, r.inter_region, r.error) for r in agents.probe_results(builders.SHARED)] == [
         ("pair-1", 19.5, None),
         ("pair-2", 0.0, "refused"),
@@ -165,26 +165,26 @@ def test_probe_results_are_read_as_their_contract_has_them(tables: dict[str, Tab
 
 
 @pytest.mark.parametrize("kind", DYNAMODBS, indirect=True)
-def test_outcome_is_of_its_own_transfer_and_side_or_none(tables: dict[str, Table]) -> None:
+def test_outcome_is_of_its_own_transfer_and_seat_or_none(tables: dict[str, Table]) -> None:
     table, agents = tables["transfers"], DynamoAgentRecords(tables["transfers"])
-    failed = {"schemaVersion": 1, "type": "Transfer Failed", "transferId": "first", "side": "receiver", "epoch": 2}
-    failed |= {"error": "DestinationError", "cause": "disk"}
+    failed = {"schemaVersion": 1, "type": "Transfer Failed", "transferId": "first", "side": "receiver", "seat": "r0"}
+    failed |= {"epoch": 2, "error": "DestinationError", "cause": "disk"}
 
     def write(record: str, **changes: object) -> None:
         document = json.dumps({**failed, **changes})
         table.put({"transferId": builders.SHARED, "record": record, "epoch": 2, "document": document})
 
-    write("outcome#receiver")
-    assert agents.outcome(builders.SHARED, "receiver") == TransferFailed.from_document(failed)
-    for changes in ({"transferId": "other"}, {"side": "sender"}, {"epoch": "x"}):
-        write("outcome#receiver", **changes)
-        assert agents.outcome(builders.SHARED, "receiver") is None
+    write("outcome#r0")
+    assert agents.outcome(builders.SHARED, "r0") == TransferFailed.from_document(failed)
+    for changes in ({"transferId": "other"}, {"side": "sender"}, {"seat": "s0"}, {"epoch": "x"}):
+        write("outcome#r0", **changes)
+        assert agents.outcome(builders.SHARED, "r0") is None
     delivered = {"type": "Transfer Delivered", "bytes": 1, "files": 1, "chunks": 1, "sentBytes": 1}
     text = json.dumps({"schemaVersion": 1, "transferId": "first", "epoch": 2, **delivered})
-    for side in ("sender", "receiver"):
-        table.put({"transferId": builders.SHARED, "record": f"outcome#{side}", "document": text})
-    assert agents.outcome(builders.SHARED, "sender") is not None
-    assert agents.outcome(builders.SHARED, "receiver") is None
+    for seat_id in ("s0", "r0"):
+        table.put({"transferId": builders.SHARED, "record": f"outcome#{seat_id}", "document": text})
+    assert agents.outcome(builders.SHARED, "s0") is not None
+    assert agents.outcome(builders.SHARED, "r0") is None
 
 
 @pytest.mark.parametrize("kind", DYNAMODBS, indirect=True)
@@ -195,11 +195,11 @@ def test_what_the_ends_of_an_earlier_execution_wrote_is_forgotten(tables: dict[s
     agents.write_membership(builders.SHARED, Membership(version=1, paths=[]))
     agents.fence(builders.SHARED, fenced=True)
     for record in (
-        "key#sender",
-        "key#receiver",
-        "progress#sender",
+        "key#s0",
+        "key#r0",
+        "progress#s0",
         "probe#pair-1",
-        "outcome#sender",
+        "outcome#s0",
         "lost#source-1-0",
         "answer#0123456789abcdef",
     ):
@@ -241,14 +241,14 @@ def test_what_an_end_wrote_and_nobody_can_read_is_as_if_it_had_not_spoken(
     tables: dict[str, Table], written: dict[str, object]
 ) -> None:
     agents = DynamoAgentRecords(tables["transfers"])
-    records = ("progress#sender", "progress#receiver", "key#sender", "probe#pair-1", "outcome#sender", "lost#1")
+    records = ("progress#s0", "progress#r0", "key#s0", "probe#pair-1", "outcome#s0", "lost#1")
     for record in (*records, "answer#1"):
         tables["transfers"].put({"transferId": builders.SHARED, "record": record, **written})
-    assert agents.progress(builders.SHARED, "sender") is None
-    assert agents.progress(builders.SHARED, "receiver") is None
-    assert agents.route_key(builders.SHARED) is None
+    assert agents.progress(builders.SHARED, "s0") is None
+    assert agents.progress(builders.SHARED, "r0") is None
+    assert agents.route_key(builders.SHARED, "s0") is None
     assert agents.probe_results(builders.SHARED) == []
-    assert agents.outcome(builders.SHARED, "sender") is None
+    assert agents.outcome(builders.SHARED, "s0") is None
     assert agents.lost_relays(builders.SHARED) == []
     assert agents.answer(builders.SHARED, "1") is None
 

@@ -10,12 +10,12 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_transfers import DynamoTransferStore
 from lambdas.adapters.ports import TransferStore
-from lambdas.core import transfer_life
-from lambdas.core.ends.liveness import Ends
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_life import Change
+from lambdas.core.record.transfer_record import EndStatus, TransferRecord
+from lambdas.core.seats.liveness import Seats
 from lambdas.core.spending.meter import Dollars, Sent, Spent
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_life import Change
-from lambdas.core.transfer_record import EndStatus, TransferRecord
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from tests.lambdas import builders
 from tests.lambdas.memory.stores import MemoryTransferStore
 
@@ -106,7 +106,7 @@ class TransferLife(RuleBasedStateMachine):
 
     @rule(execution=executions, version=st.integers(0, 4))
     def look_at_the_ends(self, execution: int, version: int) -> None:
-        mine = self.change(execution, transfer_life.note(ends=Ends.begun(1, 9.5, receives=True, version=version)))
+        mine = self.change(execution, transfer_life.note(seats=Seats.begun(1, 9.5, ["r0", "s0"], version=version)))
         follows = mine is not None and mine.ends in (None, version - 1)
         assert (self.changed is not None) == follows
         if mine and follows:
@@ -159,7 +159,7 @@ def _read(record: TransferRecord) -> Expected:
         planned=record.plan is not None,
         outcome=record.outcome is not None,
         spent_at=record.spent.at if record.spent else None,
-        ends=record.ends.version if record.ends else None,
+        ends=record.seats.version if record.seats else None,
     )
 
 

@@ -25,16 +25,18 @@ from lambdas.core.chunks.events import (
 )
 from lambdas.core.chunks.listing import Announcement
 from lambdas.core.chunks.progress import Progress
-from lambdas.core.deletion import Deletion, ExtrasSurvey, RemainingEntry
+from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.documents import Document
 from lambdas.core.estimate.approval import Approval, ApprovalDecision
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.model_table import Comparison
+from lambdas.core.fleet.membership import Membership
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.intake.starts import RequestRefused, RequestStarted
 from lambdas.core.report.report import Report
-from lambdas.core.survey import ComparisonSurvey, DestinationSurvey, Mark, Marked, SourceSurvey
-from lambdas.core.transfer import Failure, Membership, TransferPlan
+from lambdas.core.request.deletion import Deletion, ExtrasSurvey, RemainingEntry
+from lambdas.core.survey.survey import ComparisonSurvey, DestinationSurvey, Mark, Marked, SourceSurvey
+from lambdas.core.transfer.failure import Failure
 from tests.lambdas import builders
 from tests.paths import CONTRACTS
 

@@ -3,7 +3,7 @@
 import pytest
 
 from lambdas.core.failures import FAILURES, advice
-from lambdas.core.transfer import Failure
+from lambdas.core.transfer.failure import Failure
 
 GENERAL = advice("SomethingNew")
 

@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from lambdas.core.errors import InvalidRequest
-from lambdas.core.request import Limits, parse_request
+from lambdas.core.request.request import Limits, parse_request
 from tests.lambdas.builders import IRELAND, WEST
 from tests.paths import CONTRACTS
 

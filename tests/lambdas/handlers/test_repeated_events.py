@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lambdas.core.ends.epochs import first_epoch
+from lambdas.core.seats.epochs import first_epoch
 from lambdas.handlers.reactions.finish_transfer import finish_transfer
 from lambdas.handlers.reactions.reconcile import reconcile
 from lambdas.handlers.reactions.replace_relay import replace_relay
@@ -47,8 +47,8 @@ def running() -> Cloud:
     await_relays(AwaitInput(transfer=transfer()), cloud.world)
     cloud.tokens.put("first", "token", 1)
     cloud.chunks.put_all([chunk(0, failed_attempt=1, reason="stream-lost"), chunk(1)])
-    for side in ("sender", "receiver"):
-        cloud.agents.progresses[SHARED, side] = progress(3, rate=40.0)
+    for seat_id in ("s0", "r0"):
+        cloud.agents.progresses[SHARED, seat_id] = progress(3, rate=40.0)
     return cloud
 
 
@@ -56,7 +56,7 @@ CHUNK = {"chunk": 0, "attempt": 1, "pathId": "pair-1", "reason": "stream-lost", 
 LOST = {"pathId": "pair-1", "nodeId": "source-1-0", "message": "connection reset"}
 SLOW = {"nodeId": "source-1-0", "rateMBps": 4.0, "expectedMBps": 40.0, "message": "slow"}
 DELIVERED = {"epoch": first_epoch(1), "bytes": 10, "files": 2, "chunks": 2, "sentBytes": 12}
-FAILED = {"epoch": first_epoch(1), "side": "sender", "error": "ChunksFailed", "cause": "chunk 0"}
+FAILED = {"epoch": first_epoch(1), "side": "sender", "seat": "s0", "error": "ChunksFailed", "cause": "chunk 0"}
 STOPPED = {"executionArn": ARN, "status": "ABORTED"}
 TERMINATED = {"state": "terminated"}
 
@@ -70,7 +70,7 @@ EVENTS: dict[str, tuple[Run, Callable[[Cloud], BusEvent]]] = {
     "Transfer Failed": (finish_transfer, lambda cloud: noted(cloud, event("Transfer Failed", **FAILED))),
     "execution stopped": (sweep_execution, lambda _: event("Step Functions Execution Status Change", **STOPPED)),
     "Look Due": (reconcile, lambda _: event("Look Due")),
-    "End Silent": (restart_end, lambda _: event("End Silent", side="sender", start=1)),
+    "End Silent": (restart_end, lambda _: event("End Silent", seat="s0", start=1)),
     "Execution Over": (sweep_execution, lambda _: event("Execution Over", executionArn=ARN)),
     "an end's machine stops": (hear, lambda _: stopping(SOURCE_ID)),
     "watch_ends' schedule": (watch_ends, lambda _: BusEvent()),

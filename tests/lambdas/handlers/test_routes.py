@@ -6,17 +6,19 @@ from typing import Any
 import pytest
 
 from lambdas.adapters.records import ProbeResult
-from lambdas.core import transfer_life
 from lambdas.core.documents import Document
 from lambdas.core.errors import MeasuringFailed
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.fleet import node_life
+from lambdas.core.fleet.membership import Membership, TransferPath
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.learning.arrivals import Arrivals
 from lambdas.core.learning.samples import links_of, samples_of
-from lambdas.core.transfer import AcceptedTransfer, Membership, TransferPath, TransitRegion
+from lambdas.core.places.machines import TransitRegion
+from lambdas.core.record import transfer_life
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.join_relays import JoinInput, join_relays
 from lambdas.handlers.states.pre_test_relays import PreTestInput, pre_test_relays

@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 
 from lambdas.adapters.records import CommandResult, ControlToken
-from lambdas.core import transfer_life
-from lambdas.core.ends.commands import Command
 from lambdas.core.errors import EndNotStarted, TransferFenced
 from lambdas.core.intake.destination_lock import Busy
-from lambdas.core.transfer import AcceptedTransfer, Failure
-from lambdas.core.transfer_record import Outcome, TransferRecord
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Outcome, TransferRecord
+from lambdas.core.seats.commands import Command
+from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.core.transfer.failure import Failure
 from lambdas.handlers.reactions.sweep_execution import sweep_execution
 from lambdas.handlers.states.await_approval import AwaitInput, await_approval
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays

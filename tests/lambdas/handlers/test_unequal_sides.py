@@ -6,8 +6,9 @@ import pytest
 
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.route_use import RouteUse
+from lambdas.core.fleet.membership import Membership, TransferPath
 from lambdas.core.spending import meter
-from lambdas.core.transfer import AcceptedTransfer, Membership, TransferPath
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
 from lambdas.handlers.states.tear_down import TearDownInput, tear_down

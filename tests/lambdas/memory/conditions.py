@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from copy import deepcopy
 from typing import Any
 
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_life import Change, Comparison, Condition
+from lambdas.core.record.transfer_life import Change, Comparison, Condition
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 Item = Mapping[str, Any]
 

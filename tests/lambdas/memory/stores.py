@@ -5,23 +5,25 @@ from copy import deepcopy
 from typing import Any
 
 from lambdas.adapters.records import ControlToken, ProbeResult
-from lambdas.core import transfer_life
 from lambdas.core.chunks import chunk_life
 from lambdas.core.chunks.chunk import Chunk
 from lambdas.core.chunks.chunk_life import Change
 from lambdas.core.chunks.events import RelayLost, TransferDelivered, TransferFailed
-from lambdas.core.chunks.progress import Progress, Side
-from lambdas.core.ends.answers import Answer
+from lambdas.core.chunks.progress import Progress
+from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.estimate.history import Event
 from lambdas.core.estimate.profile import Metric, Profile
 from lambdas.core.fleet import node_life
 from lambdas.core.fleet.launch_queue import next_turn
+from lambdas.core.fleet.membership import Membership
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.intake import destination_lock
 from lambdas.core.intake.destination_lock import Busy, Holding, Way
-from lambdas.core.transfer import AcceptedTransfer, Membership, TransferPlan
-from lambdas.core.transfer_record import TransferRecord
-from lambdas.core.whereabouts import SourcePath
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import TransferRecord
+from lambdas.core.seats.answers import Answer
+from lambdas.core.survey.whereabouts import SourcePath
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from tests.lambdas.memory.conditions import after, holds
 
 
@@ -129,10 +131,10 @@ class MemoryAgentRecords:
 
     def __init__(self) -> None:
         self._memberships: dict[str, Membership] = {}
-        self.progresses: dict[tuple[str, Side], Progress] = {}
+        self.progresses: dict[tuple[str, str], Progress] = {}
         self.route_keys: dict[str, str] = {}
         self.results: dict[str, list[ProbeResult]] = {}
-        self.outcomes: dict[tuple[str, Side], TransferDelivered | TransferFailed] = {}
+        self.outcomes: dict[tuple[str, str], TransferDelivered | TransferFailed] = {}
         self.lost: dict[str, list[RelayLost]] = {}
         self.answers: list[dict[tuple[str, str], Answer]] = []
         """Of each region's machines."""
@@ -151,15 +153,15 @@ class MemoryAgentRecords:
             self._memberships[shared] = membership
         return held
 
-    def progress(self, shared: str, side: Side) -> Progress | None:
+    def progress(self, shared: str, seat_id: str) -> Progress | None:
         """See AgentRecords."""
-        return self.progresses.get((shared, side))
+        return self.progresses.get((shared, seat_id))
 
     def answer(self, shared: str, answer_id: str) -> Answer | None:
         """See AgentRecords."""
         return next((answers[shared, answer_id] for answers in self.answers if (shared, answer_id) in answers), None)
 
-    def route_key(self, shared: str) -> str | None:
+    def route_key(self, shared: str, seat_id: str) -> str | None:
         """See AgentRecords."""
         return self.route_keys.get(shared)
 
@@ -167,9 +169,9 @@ class MemoryAgentRecords:
         """See AgentRecords."""
         return list(self.results.get(shared, []))
 
-    def outcome(self, shared: str, side: Side) -> TransferDelivered | TransferFailed | None:
+    def outcome(self, shared: str, seat_id: str) -> TransferDelivered | TransferFailed | None:
         """See AgentRecords."""
-        return self.outcomes.get((shared, side))
+        return self.outcomes.get((shared, seat_id))
 
     def lost_relays(self, shared: str) -> list[RelayLost]:
         """See AgentRecords."""

@@ -4,9 +4,9 @@ import pytest
 from botocore.exceptions import ConnectTimeoutError
 
 from lambdas.adapters.records import CommandResult
-from lambdas.core.ends.commands import Command
 from lambdas.core.estimate.budget import RELEASE_SECONDS
 from lambdas.core.fleet.relay_node import successor_of
+from lambdas.core.seats.commands import Command
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.release_relays import ReleaseInput, release_relays
 from lambdas.handlers.states.tear_down import TearDownInput, tear_down
@@ -173,7 +173,7 @@ def test_the_log_of_a_relay_that_is_given_back_early_is_kept(way: str, slots: se
 
 def test_lanes_that_do_not_drain_and_relays_that_do_not_answer_are_over_in_the_time_that_a_budget_reserves() -> None:
     cloud = joined()
-    cloud.agents.progresses[SHARED, "sender"] = progress(3)  # lanes lead through the first pair, and stay
+    cloud.agents.progresses[SHARED, "s0"] = progress(3)  # lanes lead through the first pair, and stay
     for commands in cloud.commands.values():
         commands.scripts["log"] = lambda _: None
     began = cloud.clock.time

@@ -10,12 +10,12 @@ from botocore.exceptions import ClientError
 from pydantic import ValidationError
 
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.documents import Handover
 from lambdas.core.errors import InvalidRequest, RecordOfOtherVersion, SurveyProblem, Throttled
 from lambdas.core.estimate.approval import ApprovalDecision
 from lambdas.core.metrics import UNITS
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.record import transfer_life
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.runtime import handler as module
 from lambdas.runtime.handler import BusEvent, event_rule, task_state, user_call
 from tests.lambdas.builders import transfer

@@ -5,11 +5,13 @@ import boto3
 import pytest
 from moto import mock_aws
 
+from lambdas.adapters import clients, environment
 from lambdas.adapters.world import World
 from lambdas.core.documents import Document, Handover
 from lambdas.core.errors import Throttled, WriteConflict
-from lambdas.core.transfer import AcceptedTransfer, Failure
-from lambdas.runtime import clients, env, idempotency
+from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.core.transfer.failure import Failure
+from lambdas.runtime import idempotency
 from tests.lambdas.builders import transfer
 from tests.lambdas.cloud import ENVIRONMENT, Cloud
 from tests.lambdas.runtime.test_handler import Context
@@ -29,7 +31,7 @@ def table(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         idempotency.register(Context())  # type: ignore[arg-type]
         idempotency._persistence.cache_clear()
         clients._client.cache_clear()
-        env.environment.cache_clear()
+        environment.environment.cache_clear()
         yield client
     idempotency._persistence.cache_clear()
     clients._client.cache_clear()

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from lambdas.core.bandwidth import limit_in_words
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.report.timeline import Course, LimitSet
+from lambdas.core.request.bandwidth import limit_in_words
 
 Kind = Literal["joined", "left", "lost", "limit"]
 # Things of one kind this close together are one: relays of a fleet join within a second or two.

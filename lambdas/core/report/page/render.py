@@ -19,7 +19,7 @@ from lambdas.core.report import asked
 from lambdas.core.report.page import pictures, tables
 from lambdas.core.report.page.events import page_events
 from lambdas.core.report.report import Report
-from lambdas.core.request import TransferRequest
+from lambdas.core.request.request import TransferRequest
 
 # A list that is read, not searched: the whole one lies beside the report.
 SHOWN_FILES = 200

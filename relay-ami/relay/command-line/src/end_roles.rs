@@ -12,7 +12,7 @@ use aws_lc_rs::signature::Ed25519KeyPair;
 use super::last_words::{announce_failure, put_surely};
 use super::roles::{control_error, listen, open_files};
 use super::{CliError, Failure, LEFT_OUT};
-use cpt_relay::control::{Control, ControlError, KeyRecord, Side, until_answered};
+use cpt_relay::control::{Control, ControlError, KeyRecord, Seat, until_answered};
 use cpt_relay::defaults::CONTROL_START;
 use cpt_relay::digest::Proof;
 use cpt_relay::documents::command::Compress;
@@ -37,7 +37,7 @@ pub fn run_receiver(
     ready: &ReadyFile,
     stop: &Stop,
 ) -> Result<ExitCode, CliError> {
-    let (transfer, mut epoch) = (config.transfer.clone(), config.epoch);
+    let (transfer, seat, mut epoch) = (config.transfer.clone(), config.seat, config.epoch);
     let mut begin = || -> Result<_, CliError> {
         memory::check(memory::Role::Receiver).map_err(|error| CliError::failed(Failure::NotEnoughMemory, error))?;
         open_files(descriptors::Role::Receiver)?;
@@ -46,7 +46,7 @@ pub fn run_receiver(
         let address = listeners.first().and_then(|listener| listener.local_addr().ok()).map(|address| address.to_string());
         let tls_public_key = peer::to_text(identity.public());
         let keys = |epoch| KeyRecord { epoch, tls_public_key: tls_public_key.clone(), route_public_key: None, address: address.clone() };
-        (config.epoch, config.before) = claim(&*control, stop, Side::Receiver, config.epoch, keys)?;
+        (config.epoch, config.before) = claim(&*control, stop, seat, config.epoch, keys)?;
         epoch = config.epoch;
         ready.write("receive", &listeners, None).map_err(|error| CliError::failed(Failure::ReadyFile, error))?;
         Ok((listeners, identity))
@@ -67,7 +67,7 @@ pub fn run_receiver(
     if let Err(CliError::Failed { class, cause }) = &result
         && *class != Failure::DigestMismatch
     {
-        announce_failure(&*control, stop, transfer, Side::Receiver, epoch, *class, cause);
+        announce_failure(&*control, stop, transfer, seat, epoch, *class, cause);
     }
     result
 }
@@ -76,13 +76,13 @@ pub fn run_receiver(
 fn claim(
     control: &dyn Control,
     stop: &Stop,
-    side: Side,
+    seat: Seat,
     first: u64,
     keys: impl Fn(u64) -> KeyRecord,
 ) -> Result<(u64, Option<Progress>), CliError> {
-    let claimed = until_answered(stop, CONTROL_START, || epoch::claim(control, side, first, &keys)).map_err(control_error)?;
+    let claimed = until_answered(stop, CONTROL_START, || epoch::claim(control, seat, first, &keys)).map_err(control_error)?;
     let epoch = claimed.ok_or(CliError::Fenced)?;
-    let before = until_answered(stop, CONTROL_START, || control.progress(side)).map_err(control_error)?;
+    let before = until_answered(stop, CONTROL_START, || control.progress(seat)).map_err(control_error)?;
     Ok((epoch, before))
 }
 
@@ -108,6 +108,7 @@ pub struct SendOptions {
 pub struct Sender {
     identity: Identity,
     router: Router,
+    seat: Seat,
     epoch: u64,
     before: Option<Progress>,
     rules: RateRules,
@@ -117,12 +118,21 @@ pub struct Sender {
 
 impl Sender {
     /// `epoch`: the first of its start.
-    pub fn new(transfer: TransferId, epoch: u64, key: Ed25519KeyPair, rules: RateRules) -> Result<Self, CliError> {
+    pub fn new(transfer: TransferId, (seat, epoch): (Seat, u64), key: Ed25519KeyPair, rules: RateRules) -> Result<Self, CliError> {
         memory::check(memory::Role::Sender).map_err(|error| CliError::failed(Failure::NotEnoughMemory, error))?;
         open_files(descriptors::Role::Sender)?;
         let no_key = |error| CliError::failed(Failure::NoKey, error);
         let router = Router { transfer, key };
-        Ok(Self { identity: Identity::generate().map_err(no_key)?, router, epoch, before: None, rules, journal: None, overflow: None })
+        Ok(Self {
+            identity: Identity::generate().map_err(no_key)?,
+            router,
+            seat,
+            epoch,
+            before: None,
+            rules,
+            journal: None,
+            overflow: None,
+        })
     }
 
     /// The same, which notes in a file what it has sent, and has another one for digests.
@@ -139,7 +149,7 @@ impl Sender {
             route_public_key: Some(peer::to_text(&route_public(&self.router.key))),
             address: None,
         };
-        let (epoch, before) = claim(control, stop, Side::Sender, self.epoch, keys)?;
+        let (epoch, before) = claim(control, stop, self.seat, self.epoch, keys)?;
         Ok(Self { epoch, before, ..self })
     }
 
@@ -153,10 +163,11 @@ impl Sender {
         control: Arc<dyn Control>,
         stop: &Stop,
     ) -> Result<ExitCode, CliError> {
-        let (transfer, epoch) = (self.router.transfer.clone(), self.epoch);
+        let (transfer, seat, epoch) = (self.router.transfer.clone(), self.seat, self.epoch);
         let Self { identity, router, rules, before, journal, overflow, .. } = self;
         let SendOptions { keepalive, patience, compress, proof, has_fixed_lanes } = options;
         let config = send::Config {
+            seat,
             epoch,
             before,
             journal,
@@ -220,7 +231,7 @@ impl Sender {
             Err(SendError::Control(error)) => Err(control_error(error)),
         };
         if let Err(CliError::Failed { class, cause }) = &result {
-            announce_failure(&*control, stop, transfer, Side::Sender, epoch, *class, cause);
+            announce_failure(&*control, stop, transfer, seat, epoch, *class, cause);
         }
         result
     }

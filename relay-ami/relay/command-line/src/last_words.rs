@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-use cpt_relay::control::{Control, Side, tell};
+use cpt_relay::control::{Control, Seat, tell};
 use cpt_relay::documents::event::{Event, Failure};
 use cpt_relay::documents::text::{SchemaVersion1, TransferId};
 use cpt_relay::stop::Stop;
 
-pub fn announce_failure(control: &dyn Control, stop: &Stop, transfer_id: TransferId, side: Side, epoch: u64, error: Failure, cause: &str) {
+pub fn announce_failure(control: &dyn Control, stop: &Stop, transfer_id: TransferId, seat: Seat, epoch: u64, error: Failure, cause: &str) {
     // Its calls ended because it was told to stop.
     if error == Failure::ControlUnavailable && stop.is_requested() {
         return;
     }
-    let (side, cause) = (side.as_str().to_owned(), cause.chars().take(1000).collect());
-    let event = Event::TransferFailed { schema_version: SchemaVersion1, transfer_id, side, epoch, error, cause };
+    let (side, cause) = (seat.role.as_str().to_owned(), cause.chars().take(1000).collect());
+    let event = Event::TransferFailed { schema_version: SchemaVersion1, transfer_id, side, seat, epoch, error, cause };
     put_surely(control, stop, &event, epoch);
 }
 

@@ -7,6 +7,7 @@ use super::roles::print_json;
 use super::{CliError, Failure};
 use cpt_relay::VERSION;
 use cpt_relay::documents::command::{ScanMark, ScanMarked};
+use cpt_relay::documents::end::{DestinationEnd, MachineDestination};
 use cpt_relay::documents::percent;
 use cpt_relay::documents::survey::Survey;
 use cpt_relay::documents::text::SchemaVersion1;
@@ -18,8 +19,9 @@ type Look = fn(&[u8], &str) -> io::Result<bool>;
 
 /// Puts it there, or takes it away.
 pub fn mark(scan: &ScanMark, put: Put) -> Result<ExitCode, CliError> {
-    let failed = |error| CliError::failed(Failure::DestinationError, format!("{}: {error}", scan.path));
-    put(scan.path.as_str().as_bytes(), scan.name.as_str(), scan.present).map_err(failed)?;
+    let DestinationEnd::Machine(MachineDestination { path, .. }) = &scan.end;
+    let failed = |error| CliError::failed(Failure::DestinationError, format!("{path}: {error}"));
+    put(path.as_str().as_bytes(), scan.name.as_str(), scan.present).map_err(failed)?;
     print_json(&Survey::Mark { schema_version: SchemaVersion1, daemon_version: VERSION, present: scan.present })
 }
 

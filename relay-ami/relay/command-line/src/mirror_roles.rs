@@ -6,6 +6,7 @@ use super::roles::{control_error, print_json};
 use super::{CliError, Failure};
 use cpt_relay::control::Control;
 use cpt_relay::documents::command::{Delete, ScanExtras};
+use cpt_relay::documents::end::{DestinationEnd, MachineDestination};
 use cpt_relay::ends::Destination;
 use cpt_relay::mirror::{Confirmed, Extras, MirrorError};
 use cpt_relay::select::Selector;
@@ -13,6 +14,7 @@ use cpt_relay::select::Selector;
 /// Lists the extras.
 pub fn scan_extras(scan: &ScanExtras, destination: &dyn Destination, control: &dyn Control) -> Result<ExitCode, CliError> {
     let selector = Selector::new(&scan.select).map_err(|why| CliError::failed(Failure::SurveyProblem, why))?;
+    let DestinationEnd::Machine(MachineDestination { preserve, .. }) = scan.end;
     let extras = Extras {
         control,
         prefix: &scan.control.prefix,
@@ -22,7 +24,7 @@ pub fn scan_extras(scan: &ScanExtras, destination: &dyn Destination, control: &d
         apart: &scan.apart,
         above: &scan.above,
         selector: &selector,
-        preserve: scan.preserve,
+        preserve,
         folder: &scan.folder,
         overwrite: scan.overwrite,
     };

@@ -21,9 +21,10 @@ use cpt_ends_posix::{self as posix, PosixDestination, PosixSource};
 use cpt_relay::acceptor::Limits;
 use cpt_relay::control::{Control, ControlError};
 use cpt_relay::defaults::{CONTROL_START, ORDER_KEPT, PROBE_REFUSED, THREADS_AT_ONCE};
-use cpt_relay::documents::command::{self, Command, SourcePath};
+use cpt_relay::documents::command::{self, Command};
+use cpt_relay::documents::end::{DestinationEnd, MachineDestination, SourceEnd};
 use cpt_relay::documents::plan::TransferPlan;
-use cpt_relay::documents::text::{AbsolutePath, AnnouncementKey, KeepName, TransferId};
+use cpt_relay::documents::text::{AnnouncementKey, KeepName, TransferId};
 use cpt_relay::ends::Destination as _;
 use cpt_relay::rate::{Bucket, RateRules};
 use cpt_relay::ready::ReadyFile;
@@ -77,8 +78,9 @@ pub(super) fn make_destination(options: &Options) -> Result<ExitCode, CliError> 
         return Err(CliError::Usage(format!("--command {}: make-destination needs the command of a receiver", file.display())));
     };
     begin(&command).map_err(|why| CliError::failed(Failure::RunAs, why))?;
-    let made = posix::make(receive.destination.as_str().as_bytes());
-    let path = made.map_err(|error| CliError::failed(Failure::DestinationError, format!("{}: {error}", receive.destination)))?;
+    let DestinationEnd::Machine(end) = &receive.end;
+    let made = posix::make(end.path.as_str().as_bytes());
+    let path = made.map_err(|error| CliError::failed(Failure::DestinationError, format!("{}: {error}", end.path)))?;
     println!("{}", posix::quoted(&path));
     Ok(ExitCode::SUCCESS)
 }
@@ -134,8 +136,12 @@ pub(super) fn by_command(options: &Options) -> Result<ExitCode, CliError> {
     let rules = rules()?;
     if let Err(why) = posix::check_kernel().and_then(|()| begin(&command)) {
         return match command {
-            Command::ScanSource(scan) => print_json(&scan::refused_source(scan.paths[0].path().as_str().as_ref(), why)),
-            Command::ScanDestination(scan) => print_json(&posix::refused(scan.path.as_str().as_ref(), why).survey()),
+            Command::ScanSource(command::ScanSource { end: SourceEnd::Machine(end), .. }) => {
+                print_json(&scan::refused_source(end.paths[0].path().as_str().as_ref(), why))
+            }
+            Command::ScanDestination(command::ScanDestination { end: DestinationEnd::Machine(end), .. }) => {
+                print_json(&posix::refused(end.path.as_str().as_ref(), why).survey())
+            }
             _ => Err(CliError::failed(Failure::RunAs, why)),
         };
     }
@@ -164,40 +170,43 @@ fn obey(
         Command::ScanSource(scan) => {
             let control = alone(&scan.control)?;
             let options = scan::Options { announce: scan.announce.as_ref().map(AnnouncementKey::as_str), compress: scan.compress };
-            let paths: Vec<_> = scan.paths.iter().map(SourcePath::path).cloned().collect();
-            let lands_as = scan.paths.iter().map(|path| path.lands_as().map(|path| path.as_str().as_bytes().to_vec()));
-            let source = source_of(&paths)
+            let SourceEnd::Machine(end) = &scan.end;
+            let lands_as = end.paths.iter().map(|path| path.lands_as().map(|path| path.as_str().as_bytes().to_vec()));
+            let source = source_of(&scan.end)
                 .landing_as(lands_as)
                 .selecting(scan.select)
-                .preserving(scan.preserve)
+                .preserving(end.preserve)
                 .listing_unreadable(scan.list_unreadable);
             let source = source.spilling_into(overflow).leaving_free(scan.keep_replaced);
             print_json(&scan::source(&source, &control, &scan.control.prefix, options).map_err(control_error)?)
         }
-        Command::ScanDestination(scan) => match posix::cannot_keep(scan.path.as_str().as_ref(), &scan.preserve) {
-            Some(why) => print_json(&posix::refused(scan.path.as_str().as_ref(), why).survey()),
-            None => print_json(&keeping(&scan.path, scan.keep_replaced.as_ref(), &scan.transfer_id).room().survey()),
-        },
+        Command::ScanDestination(scan) => {
+            let DestinationEnd::Machine(end) = &scan.end;
+            match posix::cannot_keep(end.path.as_str().as_ref(), &end.preserve) {
+                Some(why) => print_json(&posix::refused(end.path.as_str().as_ref(), why).survey()),
+                None => print_json(&keeping(&scan.end, scan.keep_replaced.as_ref(), &scan.transfer_id).room().survey()),
+            }
+        }
         Command::ScanDigests(scan) => {
             let control = alone(&scan.control)?;
             let listing = compare::Listing { control: &control, prefix: &scan.control.prefix, parts: scan.parts };
-            print_json(&listing.digests(&source_of(&scan.paths)).map_err(control_error)?)
+            print_json(&listing.digests(&source_of(&scan.end)).map_err(control_error)?)
         }
         Command::ScanComparison(scan) => {
             let control = alone(&scan.control)?;
             let listing = compare::Listing { control: &control, prefix: &scan.control.prefix, parts: scan.parts };
             let rule = compare::Rule { by: scan.compare, overwrite: scan.overwrite, resend_all: scan.resend_all };
-            let found = listing.with_destination(&PosixDestination::new(scan.path.as_str().into()), rule, &scan.folder, &scan.equal_folder);
+            let found = listing.with_destination(&destination_of(&scan.end), rule, &scan.folder, &scan.equal_folder);
             print_json(&found.map_err(control_error)?)
         }
         Command::ScanExtras(scan) => {
-            let destination = keeping(&scan.path, scan.keep_replaced.as_ref(), &scan.transfer_id);
+            let destination = keeping(&scan.end, scan.keep_replaced.as_ref(), &scan.transfer_id);
             mirror_roles::scan_extras(&scan, &destination, &alone(&scan.control)?)
         }
         Command::ScanMark(scan) => mark_roles::mark(&scan, posix::mark),
         Command::ScanMarked(scan) => mark_roles::marked(&scan, posix::is_marked),
         Command::Delete(delete) => {
-            let destination = keeping(&delete.path, delete.keep_replaced.as_ref(), &delete.transfer_id);
+            let destination = keeping(&delete.end, delete.keep_replaced.as_ref(), &delete.transfer_id);
             mirror_roles::delete(&delete, &destination, &alone(&delete.control)?)
         }
         Command::Receive(command) => receive(ready, rules, command, stop),
@@ -206,7 +215,7 @@ fn obey(
                 Some(kept) => kept,
                 None => KeptBySender { route_key: route_key(None)?, journal: None },
             };
-            let sender = Sender::new(command.transfer_id.clone(), command.epoch, key, rules)?.noting(journal, overflow);
+            let sender = Sender::new(command.transfer_id.clone(), (command.seat, command.epoch), key, rules)?.noting(journal, overflow);
             send(ready, sender, command, stop)
         }
         Command::Relay(command) => relay(ready, rules, &command, machine, stop),
@@ -224,12 +233,16 @@ fn obey(
 }
 
 /// A destination with the directory in which a command says that what is replaced is kept.
-fn keeping(path: &AbsolutePath, name: Option<&KeepName>, transfer: &TransferId) -> PosixDestination {
-    PosixDestination::new(path.as_str().into()).keeping(name, transfer)
+fn keeping(end: &DestinationEnd, name: Option<&KeepName>, transfer: &TransferId) -> PosixDestination {
+    destination_of(end).keeping(name, transfer)
 }
 
-fn source_of(paths: &[AbsolutePath]) -> PosixSource {
-    PosixSource::new(paths.iter().map(|path| path.as_str().into()).collect())
+fn destination_of(DestinationEnd::Machine(end): &DestinationEnd) -> PosixDestination {
+    PosixDestination::new(end.path.as_str().into())
+}
+
+fn source_of(SourceEnd::Machine(end): &SourceEnd) -> PosixSource {
+    PosixSource::new(end.paths.iter().map(|path| path.path().as_str().into()).collect())
 }
 
 pub fn control_error(error: ControlError) -> CliError {
@@ -273,9 +286,11 @@ pub fn read_plan(control: &dyn Control, transfer: &TransferId, key: &str) -> Res
 fn receive(ready: &ReadyFile, rules: RateRules, command: command::Receive, stop: &Stop) -> Result<ExitCode, CliError> {
     let (control, plan) = with_plan(&command.control, &command.transfer_id, &command.plan, stop)?;
     let addresses: Vec<_> = command.listen.iter().map(|address| address.0).collect();
-    let destination = keeping(&command.destination, command.keep_replaced.as_ref(), &command.transfer_id);
+    let DestinationEnd::Machine(MachineDestination { preserve, .. }) = command.end;
+    let destination = keeping(&command.end, command.keep_replaced.as_ref(), &command.transfer_id);
     let config = receive::Config {
         transfer: command.transfer_id,
+        seat: command.seat,
         epoch: command.epoch,
         before: None,
         destination: Box::new(destination.making(&command.above)),
@@ -286,7 +301,7 @@ fn receive(ready: &ReadyFile, rules: RateRules, command: command::Receive, stop:
         limits: Limits::RECEIVER,
         verify: command.verify,
         placing_threads: THREADS_AT_ONCE,
-        preserve: command.preserve,
+        preserve,
     };
     run_receiver(config, control, &addresses, ready, stop)
 }
@@ -303,7 +318,7 @@ fn send(ready: &ReadyFile, sender: Sender, command: command::Send, stop: &Stop) 
         proof: command.verify.proof(),
         has_fixed_lanes: false,
     };
-    let source = Arc::new(source_of(&command.paths));
+    let source = Arc::new(source_of(&command.end));
     sender.run((plan, command.plan), command.control.prefix, source, options, control, stop)
 }
 

@@ -3,23 +3,16 @@
 use cpt_ends_posix as posix;
 use cpt_ends_posix::user::{Accounts, User, UserError};
 use cpt_relay::documents::command::Command;
+use cpt_relay::documents::end::{DestinationEnd, End, SourceEnd};
 use cpt_relay::documents::text::{AbsolutePath, UserText};
 
 /// Makes the process the user that the command names. Without a name, what touches a destination becomes the owner of its
 /// deepest existing directory: who may write there can point it at nothing that is not open to that owner anyway.
 pub fn assume(command: &Command) -> Result<(), UserError> {
-    let user = match command {
-        Command::ScanSource(scan) => source(scan.run_as.as_ref()),
-        Command::ScanDigests(scan) => source(scan.run_as.as_ref()),
-        Command::Send(send) => source(send.run_as.as_ref()),
-        Command::ScanDestination(scan) => destination(&scan.path, scan.run_as.as_ref()),
-        Command::ScanComparison(scan) => destination(&scan.path, scan.run_as.as_ref()),
-        Command::ScanExtras(scan) => destination(&scan.path, scan.run_as.as_ref()),
-        Command::ScanMark(scan) => destination(&scan.path, scan.run_as.as_ref()),
-        Command::ScanMarked(scan) => source(scan.run_as.as_ref()),
-        Command::Delete(delete) => destination(&delete.path, delete.run_as.as_ref()),
-        Command::Receive(receive) => destination(&receive.destination, receive.run_as.as_ref()),
-        Command::Relay(_) | Command::ProbeListen(_) | Command::ProbeConnect(_) => Ok(None),
+    let user = match command.end() {
+        Some(End::Source(SourceEnd::Machine(machine))) => source(machine.run_as.as_ref()),
+        Some(End::Destination(DestinationEnd::Machine(machine))) => destination(&machine.path, machine.run_as.as_ref()),
+        None => Ok(None),
     };
     match user? {
         Some(user) => {

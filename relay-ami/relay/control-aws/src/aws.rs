@@ -18,7 +18,7 @@ use super::calls::Calls;
 use super::chunk_changes;
 use super::clients::{Clients, Setup, Times};
 use cpt_control::defaults::TABLE_CONCURRENCY;
-use cpt_control::{Control, ControlError, Delivery, KeyRecord, ProbeResult, Result, Side, Undelivered, unix_now, until_answered};
+use cpt_control::{Control, ControlError, Delivery, KeyRecord, ProbeResult, Result, Seat, Undelivered, unix_now, until_answered};
 use cpt_process::stop::Stop;
 use cpt_wire::documents::chunk::{Chunk, item_key, range_key};
 use cpt_wire::documents::command::ControlPlace;
@@ -300,19 +300,19 @@ impl Control for Aws {
         self.change(&format!("note the failure of chunk {chunk}"), update)
     }
 
-    fn publish_key(&self, side: Side, key: &KeyRecord) -> Result<bool> {
+    fn publish_key(&self, seat: Seat, key: &KeyRecord) -> Result<bool> {
         let mut attributes = vec![("tlsPublicKey", text(&key.tls_public_key))];
         attributes.extend(key.route_public_key.as_ref().map(|value| ("routePublicKey", text(value))));
         attributes.extend(key.address.as_ref().map(|value| ("address", text(value))));
-        let name = format!("key#{}", side.as_str());
+        let name = format!("key#{seat}");
         // A write whose answer was lost is repeated, and finds its own key.
         let guard = "attribute_not_exists(epoch) OR epoch < :epoch OR (epoch = :epoch AND tlsPublicKey = :key)";
         let update = self.update_of_epoch(&name, attributes, key.epoch, guard);
         self.change(&format!("write record {name}"), update.expression_attribute_values(":key", text(&key.tls_public_key)))
     }
 
-    fn key(&self, side: Side) -> Result<Option<KeyRecord>> {
-        let name = format!("key#{}", side.as_str());
+    fn key(&self, seat: Seat) -> Result<Option<KeyRecord>> {
+        let name = format!("key#{seat}");
         self.record(&name)?.map(|item| aws_items::key(&item).map_err(|why| malformed(name, why))).transpose()
     }
 
@@ -324,17 +324,17 @@ impl Control for Aws {
         Membership::parse(document.as_bytes()).map(Some).map_err(|why| malformed("membership", why))
     }
 
-    fn progress(&self, side: Side) -> Result<Option<Progress>> {
-        let name = format!("progress#{}", side.as_str());
+    fn progress(&self, seat: Seat) -> Result<Option<Progress>> {
+        let name = format!("progress#{seat}");
         let Some(item) = self.record(&name)? else { return Ok(None) };
         let document = item.get("document").and_then(|value| value.as_s().ok()).map_or("", |document| document);
         serde_json::from_str(document).map(Some).map_err(|error| malformed(name, error.to_string()))
     }
 
-    fn write_progress(&self, side: Side, progress: &Progress) -> Result<()> {
+    fn write_progress(&self, seat: Seat, progress: &Progress) -> Result<()> {
         let document = serde_json::to_string(progress).map_err(|error| malformed("progress", error.to_string()))?;
         let attributes = vec![("document", text(document)), ("sequence", number(progress.sequence))];
-        self.write_record(&format!("progress#{}", side.as_str()), attributes, progress.epoch)
+        self.write_record(&format!("progress#{seat}"), attributes, progress.epoch)
     }
 
     fn write_probe(&self, path: &PathId, result: &ProbeResult) -> Result<()> {

@@ -17,6 +17,7 @@ use cpt_process::stop::Stop;
 use cpt_wire::documents::chunk::{Chunk, ChunkState};
 use cpt_wire::documents::event::{Event, FailureReason, Progress};
 use cpt_wire::documents::membership::Membership;
+pub use cpt_wire::documents::seat::{Role, Seat};
 use cpt_wire::documents::text::{HexDigest, PathId};
 
 /// The control plane did not do what was asked.
@@ -54,23 +55,6 @@ pub fn until_answered<T>(stop: &Stop, time: Duration, call: impl Fn() -> Result<
                 stop.sleep(CONTROL_PAUSE);
             }
             other => return other,
-        }
-    }
-}
-
-/// The end that writes or is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    Sender,
-    Receiver,
-}
-
-impl Side {
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Sender => "sender",
-            Self::Receiver => "receiver",
         }
     }
 }
@@ -162,12 +146,12 @@ pub trait Control: Send + Sync {
     /// Notes that an attempt failed; `false` when the item has moved on.
     fn note_failure(&self, chunk: u64, attempt: u32, reason: FailureReason) -> Result<bool>;
     /// Publishes keys in an epoch that no other process has: `false` where one of this epoch or a later one has published its own.
-    fn publish_key(&self, side: Side, key: &KeyRecord) -> Result<bool>;
-    fn key(&self, side: Side) -> Result<Option<KeyRecord>>;
+    fn publish_key(&self, seat: Seat, key: &KeyRecord) -> Result<bool>;
+    fn key(&self, seat: Seat) -> Result<Option<KeyRecord>>;
     fn membership(&self) -> Result<Option<Membership>>;
     /// The last report of an end.
-    fn progress(&self, side: Side) -> Result<Option<Progress>>;
-    fn write_progress(&self, side: Side, progress: &Progress) -> Result<()>;
+    fn progress(&self, seat: Seat) -> Result<Option<Progress>>;
+    fn write_progress(&self, seat: Seat, progress: &Progress) -> Result<()>;
     fn write_probe(&self, path: &PathId, result: &ProbeResult) -> Result<()>;
     /// Returns whether the control plane wants both ends to stop.
     fn fenced(&self) -> Result<bool>;

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::MirrorError;
 use crate::VERSION;
-use crate::control::{Control, ControlError, KeyRecord, Side};
+use crate::control::{Control, ControlError, KeyRecord, Seat};
 use crate::defaults::ORDER_CHECKED;
 use crate::documents::entry::Kind;
 use crate::documents::extras::{Deletion, Extra, Remaining};
@@ -83,7 +83,7 @@ impl Confirmed<'_> {
     /// The order may come late, and a removal may outlast what ordered it.
     fn check(&self, remover: &dyn Remover) -> Result<(), MirrorError> {
         let is_later = |key: KeyRecord| is_later_start(key.epoch, self.epoch);
-        if self.control.fenced()? || self.control.key(Side::Receiver)?.is_some_and(is_later) {
+        if self.control.fenced()? || self.control.key(Seat::RECEIVER)?.is_some_and(is_later) {
             return Err(MirrorError::Void);
         }
         Ok(remover.check_there()?)

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::look::{Found, Look};
 use super::{Outcome, Shared};
-use crate::control::{Control, ControlError, Side};
+use crate::control::{Control, ControlError, Seat};
 use crate::defaults::{LOOK_NAMED, LOOK_TRIES, PART_LINES};
 use crate::digest::{Digest, TreeDigest, to_hex};
 use crate::documents::plan::{PlanListing, TransferPlan};
@@ -40,7 +40,7 @@ pub(super) fn finish(shared: &Shared, replies: &Replies, claim: &Claim) -> Resul
     }
     let place = Digests { control: &*shared.control, prefix: &shared.prefix, plan: &shared.plan.plan_id };
     let digests = || shared.files.placed().iter().map(|(entry, placed)| (entry, placed.digest));
-    let uploaded = shared.until_answered("digests", || place.upload(Side::Receiver, digests()));
+    let uploaded = shared.until_answered("digests", || place.upload(shared.seat, digests()));
     let (entries, own) = uploaded.ok_or(StreamError::Ended)?;
     let message = disagreement.unwrap_or_else(|| {
         if !claim.complete || (claim.entries == entries && claim.tree == own) {
@@ -109,7 +109,7 @@ fn look(shared: &Shared, claim: &Claim) -> Result<Found, ControlError> {
     let place = Digests { control: &*shared.control, prefix: &shared.prefix, plan: &shared.plan.plan_id };
     let sent = || {
         let table = EntryTable::new(shared.destination.nameless());
-        place.uploaded(Side::Sender, claim.entries).try_for_each(|line| line.map(|(entry, digest)| table.insert(entry, &digest)))?;
+        place.uploaded(Seat::SENDER, claim.entries).try_for_each(|line| line.map(|(entry, digest)| table.insert(entry, &digest)))?;
         Ok(table)
     };
     let skipped = shared.files.skipped();
@@ -171,8 +171,8 @@ struct Line {
 }
 
 impl Digests<'_> {
-    /// Writes `digests/{plan}/{side}/part-NNNNN.ndjson`, ascending. Returns how many they are, and the digest of them all.
-    pub fn upload(&self, side: Side, digests: impl Iterator<Item = (u64, Digest)>) -> Result<(u64, Digest), ControlError> {
+    /// Writes `digests/{plan}/{seat}/part-NNNNN.ndjson`, ascending. Returns how many they are, and the digest of them all.
+    pub fn upload(&self, seat: Seat, digests: impl Iterator<Item = (u64, Digest)>) -> Result<(u64, Digest), ControlError> {
         let (mut lines, mut tree, mut part) = (digests.peekable(), TreeDigest::default(), 0);
         while lines.peek().is_some() {
             let mut text = Vec::new();
@@ -184,23 +184,23 @@ impl Digests<'_> {
                 text.extend_from_slice(blake3::Hash::from_bytes(digest).to_hex().as_bytes());
                 text.extend_from_slice(b"\"}\n");
             }
-            self.control.write_object(&self.key(side, part), text)?;
+            self.control.write_object(&self.key(seat, part), text)?;
             part += 1;
         }
         Ok(tree.finish())
     }
 
-    /// Reads what a side has uploaded, so many `entries`, an object at a time.
-    pub fn uploaded(&self, side: Side, entries: u64) -> impl Iterator<Item = Result<(u64, Digest), ControlError>> + '_ {
+    /// Reads what a seat has uploaded, so many `entries`, an object at a time.
+    pub fn uploaded(&self, seat: Seat, entries: u64) -> impl Iterator<Item = Result<(u64, Digest), ControlError>> + '_ {
         (0..entries.div_ceil(PART_LINES as u64)).flat_map(move |part| {
-            let key = self.key(side, usize::try_from(part).unwrap_or(usize::MAX));
+            let key = self.key(seat, usize::try_from(part).unwrap_or(usize::MAX));
             let read = self.control.read_object(&key, None).and_then(|text| lines_of(&key, &text));
             read.map_or_else(|error| vec![Err(error)], |lines| lines.into_iter().map(Ok).collect())
         })
     }
 
-    fn key(&self, side: Side, part: usize) -> String {
-        format!("{}digests/{}/{}/part-{part:05}.ndjson", self.prefix, self.plan, side.as_str())
+    fn key(&self, seat: Seat, part: usize) -> String {
+        format!("{}digests/{}/{}/part-{part:05}.ndjson", self.prefix, self.plan, seat)
     }
 }
 

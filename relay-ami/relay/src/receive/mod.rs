@@ -32,7 +32,7 @@ use reading::Reading;
 use sending::Sending;
 
 use crate::acceptor::{Acceptor, Limits};
-use crate::control::{self, Control, ControlError, Side};
+use crate::control::{self, Control, ControlError, Seat};
 use crate::defaults;
 use crate::digest::Proof;
 use crate::documents::attributes::Preserve;
@@ -55,6 +55,7 @@ use crate::wire::frame::Frame;
 /// The input of a receiver.
 pub struct Config {
     pub transfer: TransferId,
+    pub seat: Seat,
     pub epoch: u64,
     /// The last report of an earlier receiver.
     pub before: Option<Progress>,
@@ -100,6 +101,7 @@ pub enum Outcome {
 /// State that all streams share.
 struct Shared {
     transfer: TransferId,
+    seat: Seat,
     epoch: u64,
     /// The plan as it was at the beginning.
     plan: TransferPlan,
@@ -202,7 +204,8 @@ pub fn run(
     listeners: &[TcpListener],
     stop: &Stop,
 ) -> Result<Outcome, ReceiveError> {
-    let Config { transfer, epoch, before, destination, plan, plan_key, prefix, rules, limits, verify, preserve, placing_threads } = config;
+    let Config { transfer, seat, epoch, before, destination, plan, plan_key, prefix, rules, limits, verify, preserve, placing_threads } =
+        config;
     let path = destination.to_string();
     let proof = verify.proof();
     let opened = destination.open(&transfer, &plan.plan_id, plan.chunk_size_bytes, proof);
@@ -213,7 +216,7 @@ pub fn run(
     }
     let (verified, queue) = CommitQueue::new(defaults::COMMIT_QUEUE, defaults::COMMIT_MEMORY);
     let shared = Arc::new(Shared {
-        peer_key: crate::peer::pinned(Arc::clone(&control), Side::Sender),
+        peer_key: crate::peer::pinned(Arc::clone(&control), Seat::SENDER),
         sender_epoch: AtomicU64::new(0),
         files: Files::going_on_from(left, proof),
         counters: Counters::default(),
@@ -225,6 +228,7 @@ pub fn run(
         outcome: Mutex::new(None),
         stop: stop.clone(),
         transfer,
+        seat,
         epoch,
         plan,
         plan_key,
@@ -246,7 +250,7 @@ pub fn run(
     };
     let watcher = {
         let shared = Arc::clone(&shared);
-        let reporter = Reporter::new(Side::Receiver, epoch, before, &shared.counters);
+        let reporter = Reporter::new(seat, epoch, before, &shared.counters);
         crate::thread::spawn("watch", move || watch(&shared, reporter))?
     };
     {

@@ -61,7 +61,7 @@ use sent_journal::SentJournal;
 use streams::Streams;
 pub use work_queue::GivenUp;
 
-use crate::control::{Control, ControlError, Side, unix_now};
+use crate::control::{Control, ControlError, Seat, unix_now};
 use crate::defaults;
 use crate::digest::{Digest, Proof};
 use crate::documents::command::Compress;
@@ -81,6 +81,7 @@ use crate::under_way::UnderWay;
 
 /// The input of a sender.
 pub struct Config {
+    pub seat: Seat,
     pub epoch: u64,
     /// The last report of an earlier sender.
     pub before: Option<Progress>,
@@ -127,6 +128,7 @@ pub enum SendError {
 
 /// State that all threads share.
 struct Shared {
+    seat: Seat,
     /// The plan as it was at the beginning.
     plan: TransferPlan,
     plan_key: String,
@@ -171,7 +173,7 @@ impl Shared {
     fn upload(&self) -> Option<(u64, Digest)> {
         let skipped = format!("{}digests/{}/skipped/", self.prefix, self.plan.plan_id);
         let upload = || {
-            let uploaded = self.digests().upload(Side::Sender, self.chunks.digests())?;
+            let uploaded = self.digests().upload(self.seat, self.chunks.digests())?;
             self.chunks.skipped.upload(&*self.control, &skipped)?;
             Ok(uploaded)
         };
@@ -202,6 +204,7 @@ impl Shared {
 /// Sends until both ends have finished, or told to stop.
 pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Outcome, SendError> {
     let Config {
+        seat,
         epoch,
         before,
         journal,
@@ -223,10 +226,11 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
     let (sent_journal, earlier) = SentJournal::go_on(journal, &plan.plan_id, proof);
     let (chunks, Inboxes { failures, recalls }) = Chunks::new(&plan, proof, patience, sent_journal, earlier, EntryTable::new(overflow));
     let (skipped, states) = (Arc::clone(&chunks.skipped), Arc::clone(&chunks.states));
-    let peer_key = crate::peer::pinned(Arc::clone(&control), Side::Receiver);
+    let peer_key = crate::peer::pinned(Arc::clone(&control), Seat::RECEIVER);
     let streams = Arc::new(Streams { epoch, proof, router, identity, peer_key, rules, limit: Bucket::unlimited() });
     let shared = Arc::new(Shared {
-        owner: format!("sender-{epoch}-{serial:016x}"),
+        seat,
+        owner: format!("{seat}-{epoch}-{serial:016x}"),
         whole_plan: OnceLock::new(),
         pretests: Arc::new(Pretests::new(Arc::clone(&streams), Arc::clone(&control))),
         repairs: Repairs::default(),
@@ -272,7 +276,7 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
         crate::thread::spawn("hearing", move || hearing::run(&shared))?;
     }
     let mut lanes = Lanes::new(has_fixed_lanes);
-    let reporter = Reporter::new(Side::Sender, epoch, before, &shared.chunks.counters);
+    let reporter = Reporter::new(seat, epoch, before, &shared.chunks.counters);
     let result = watch(&shared, &mut lanes, reporter, Keepalives::new(keepalive), feeder);
     if !matches!(result, Ok(Outcome::Stopped)) {
         shared.chunks.queue.close();

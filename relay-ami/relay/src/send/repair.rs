@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use super::work_queue::Work;
 use super::{SendError, Shared, chunk_writer, feeder};
-use crate::control::{ControlError, Side};
+use crate::control::{ControlError, Seat};
 use crate::defaults::{QUEUE_MANIFEST_BYTES, REPAIR_ROUNDS};
 use crate::digest::Digest;
 use crate::thread::lock;
@@ -39,7 +39,7 @@ pub fn plan(shared: &Shared, theirs: u64, said: &str) -> Result<Option<Repair>, 
     if shared.repairs.rounds.fetch_add(1, Ordering::Relaxed) >= REPAIR_ROUNDS {
         return Ok(None);
     }
-    let compared = || Ok(differing(shared.chunks.digests(), shared.digests().uploaded(Side::Receiver, theirs))?);
+    let compared = || Ok(differing(shared.chunks.digests(), shared.digests().uploaded(Seat::RECEIVER, theirs))?);
     let Some(entries) = shared.until_answered("digests", compared)? else { return Ok(None) };
     let now = Some((entries, said.to_owned()));
     if *lock(&shared.repairs.last) == now {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cpt_relay::control::{Control as _, Side, unix_now};
+use cpt_relay::control::{Control as _, Seat, unix_now};
 use cpt_relay::documents::event::Progress;
 use cpt_relay::documents::membership::BudgetLease;
 use cpt_relay::send;
@@ -24,7 +24,7 @@ fn lease(bytes: u64) -> BudgetLease {
 }
 
 fn progress(transfer: &Transfer) -> Option<Progress> {
-    transfer.control.progress(Side::Sender).unwrap()
+    transfer.control.progress(Seat::SENDER).unwrap()
 }
 
 /// What was sent by the time at which nothing more is: the sender speaks on, so nobody takes it for one that stands still.

@@ -116,7 +116,7 @@ fn a_survey_counts_and_names_problems() {
     }
     assert_eq!(survey["problems"][0]["path"], format!("{}/no%20such", here.canonicalize().unwrap().display()));
     let command = format!(
-        r#"{{"schemaVersion":1,"role":"scan","transferId":"t","side":"destination","path":"{}/not/yet"}}"#,
+        r#"{{"schemaVersion":1,"role":"scan","transferId":"t","side":"destination","end":{{"kind":"machine","path":"{}/not/yet"}}}}"#,
         here.canonicalize().unwrap().display()
     );
     std::fs::write(here.join("command.json"), command).unwrap();
@@ -257,7 +257,7 @@ fn a_receiver_whose_destination_was_taken_away_says_so_instead_of_waiting() {
         let receiver = program(here, &arguments).stderr(Stdio::piped()).spawn().unwrap();
         last_line(&run(here, &["await-ready", "ready"]));
         // Its first report comes once the destination is open.
-        wait_for("the receiver's report", || here.join("control/records/progress-receiver.json").exists().then_some(()));
+        wait_for("the receiver's report", || here.join("control/records/progress-r0.json").exists().then_some(()));
         std::fs::remove_dir_all(here.join(taken)).unwrap();
         let output = receiver.wait_with_output().unwrap();
         let text = String::from_utf8_lossy(&output.stderr);

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use cpt_relay::control::Side;
+use cpt_relay::control::Seat;
 use cpt_relay::digest::{Digest, Proof, to_hex};
 use cpt_relay::documents::chunk::ChunkState;
 use cpt_relay::documents::command::{Compare, Verify};
@@ -47,8 +47,8 @@ fn assert_arrived(transfer: &Transfer, outcome: send::Outcome, received: receive
     let send::Outcome::Delivered(totals) = outcome else { panic!("{outcome:?}") };
     assert_eq!((received, totals.skipped), (receive::Outcome::Agreed, 0));
     transfer.assert_same_trees();
-    let digests = transfer.digests(Side::Sender);
-    assert_eq!(digests, transfer.digests(Side::Receiver));
+    let digests = transfer.digests(Seat::SENDER);
+    assert_eq!(digests, transfer.digests(Seat::RECEIVER));
     let whole = |name: &str| Proof::Crc64.whole().update(&fs::read(transfer.source().join(name)).unwrap()).digest();
     for name in ["large", "nothing", "a-00"] {
         assert!(digests.contains(&to_hex(&whole(name))), "{name}: {digests}");

@@ -72,11 +72,14 @@ fn a_time_is_written_as_it_was_read() {
 #[test]
 fn a_refusal_names_the_field_and_the_value() {
     let refusal = |text: &str| Command::parse(text.as_bytes()).unwrap_err();
-    assert!(
-        refusal(r#"{"schemaVersion":2,"role":"scan","side":"destination","transferId":"t","path":"/x"}"#).contains("schemaVersion is 2")
-    );
+    let look = |version: u8, end: &str| {
+        refusal(&format!(r#"{{"schemaVersion":{version},"role":"scan","side":"destination","transferId":"t","end":{end}}}"#))
+    };
+    assert!(look(2, r#"{"kind":"machine","path":"/x"}"#).contains("schemaVersion is 2"));
+    let of_another_kind = look(1, r#"{"kind":"tape","path":"/x"}"#);
+    assert!(of_another_kind.contains("`tape`") && of_another_kind.contains("`machine`"), "{of_another_kind}");
     assert!(refusal(r#"{"schemaVersion":1,"role":"fly"}"#).contains("fly"));
     let probe = r#"{"schemaVersion":1,"role":"probe","mode":"connect","transferId":"t","address":"here:1","seconds":1}"#;
     assert!(refusal(probe).contains("here:1"), "{}", refusal(probe));
-    assert!(refusal(r#"{"schemaVersion":1,"role":"scan","side":"destination","transferId":"t","path":"x/y"}"#).contains("absolute"));
+    assert!(look(1, r#"{"kind":"machine","path":"x/y"}"#).contains("absolute"));
 }

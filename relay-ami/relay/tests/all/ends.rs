@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use cpt_relay::control::Side;
+use cpt_relay::control::Seat;
 use cpt_relay::documents::chunk::ChunkState;
 use cpt_relay::documents::membership;
 use cpt_relay::epoch::PROCESSES_PER_START;
@@ -65,7 +65,7 @@ fn assert_arrived(transfer: &Transfer, outcome: send::Outcome, received: receive
     assert_eq!(received, receive::Outcome::Agreed);
     assert_eq!(delivered(transfer) as u64, transfer.plan.chunks);
     transfer.assert_same_trees();
-    assert_eq!(transfer.digests(Side::Sender), transfer.digests(Side::Receiver));
+    assert_eq!(transfer.digests(Seat::SENDER), transfer.digests(Seat::RECEIVER));
     totals
 }
 
@@ -242,7 +242,7 @@ fn what_a_sender_has_noted_is_not_read_by_the_next_one() {
     let send::Outcome::Delivered(totals) = outcome else { panic!("{outcome:?}") };
     assert_eq!((totals.skipped, totals.repaired_chunks), (0, 0));
     assert_eq!(receiver.join(), receive::Outcome::Agreed);
-    assert_eq!(transfer.digests(Side::Sender), transfer.digests(Side::Receiver));
+    assert_eq!(transfer.digests(Seat::SENDER), transfer.digests(Seat::RECEIVER));
 }
 
 #[test]

@@ -10,7 +10,7 @@ use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan;
 use cpt_relay::acceptor::Limits;
 use cpt_relay::compare::{Listing, Rule};
-use cpt_relay::control::{Control, KeyRecord, Side};
+use cpt_relay::control::{Control, KeyRecord, Seat};
 use cpt_relay::documents::attributes::{Owners, Preserve};
 use cpt_relay::documents::chunk::Chunk;
 use cpt_relay::documents::command::{Compare, Compress, Verify};
@@ -206,8 +206,9 @@ impl Transfer {
         let (listeners, address) = listen();
         let (identity, stop) = (Identity::generate().unwrap(), Stop::new().unwrap());
         let key = KeyRecord { epoch: self.epoch, tls_public_key: peer::to_text(identity.public()), route_public_key: None, address: None };
-        self.control.publish_key(Side::Receiver, &key).unwrap();
+        self.control.publish_key(Seat::RECEIVER, &key).unwrap();
         let config = receive::Config {
+            seat: Seat::RECEIVER,
             transfer: self.id.clone(),
             epoch: self.epoch,
             before: None,
@@ -254,8 +255,9 @@ impl Transfer {
             route_public_key: Some(peer::to_text(&self.router_key)),
             address: None,
         };
-        self.control.publish_key(Side::Sender, &key).unwrap();
+        self.control.publish_key(Seat::SENDER, &key).unwrap();
         let config = send::Config {
+            seat: Seat::SENDER,
             epoch: self.epoch,
             has_fixed_lanes: false,
             before: None,
@@ -334,8 +336,8 @@ impl Transfer {
     }
 
     /// The digests that a side has uploaded.
-    pub fn digests(&self, side: Side) -> String {
-        self.object(&format!("digests/{}/{}/part-00000.ndjson", self.plan.plan_id, side.as_str()))
+    pub fn digests(&self, seat: Seat) -> String {
+        self.object(&format!("digests/{}/{}/part-00000.ndjson", self.plan.plan_id, seat))
     }
 
     pub fn object(&self, key: &str) -> String {

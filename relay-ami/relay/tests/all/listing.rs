@@ -84,7 +84,7 @@ fn a_sender_that_waits_for_the_planner_is_not_taken_for_one_that_stands_still() 
     let receiver = transfer.receive();
     transfer.members(vec![path("direct", &[], receiver.address)]);
     let sender = transfer.send(None);
-    for side in ["progress-sender", "progress-receiver"] {
+    for side in ["progress-s0", "progress-r0"] {
         wait_for(side, || transfer.record(side).filter(|progress| progress["sequence"].as_u64() >= Some(2)));
     }
     publish(&transfer, &whole);

@@ -199,7 +199,7 @@ fn a_sender_without_a_path_advances_though_it_sends_nothing() {
     let mut transfer = Transfer::plan(CHUNK, None, |_| {});
     transfer.members(vec![]);
     let sender = transfer.send(None);
-    let sequence = || transfer.record("progress-sender").and_then(|record| record["sequence"].as_u64());
+    let sequence = || transfer.record("progress-s0").and_then(|record| record["sequence"].as_u64());
     let first = wait_for("progress", sequence);
     wait_for("more progress", || sequence().filter(|now| *now > first));
     sender.stop.request();

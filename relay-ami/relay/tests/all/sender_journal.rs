@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use cpt_relay::control::Side;
+use cpt_relay::control::Seat;
 use cpt_relay::documents::chunk::ChunkState;
 use cpt_relay::{receive, send};
 
@@ -100,7 +100,7 @@ fn what_was_left_out_stays_left_out() {
         let [skip] = &*transfer.skipped() else { panic!("{:?}", transfer.skipped()) };
         assert_eq!((skip["path"].as_str(), skip["reason"].as_str()), (Some("a-07"), Some("source-changed")));
         assert_eq!(receiver.join(), receive::Outcome::Agreed, "journal: {keeps_journal}");
-        assert_eq!(transfer.digests(Side::Sender), transfer.digests(Side::Receiver));
+        assert_eq!(transfer.digests(Seat::SENDER), transfer.digests(Seat::RECEIVER));
     }
 }
 

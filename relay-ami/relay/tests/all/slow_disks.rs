@@ -52,7 +52,7 @@ fn to(transfer: Transfer, before: impl Fn(Step) + Send + Sync + 'static) -> Tran
 fn reports(transfer: &Transfer, is_over: impl Fn() -> bool) -> Vec<(u64, Option<f64>)> {
     let mut reports = Vec::new();
     wait_for("the end", || {
-        if let Some(report) = transfer.record("progress-receiver") {
+        if let Some(report) = transfer.record("progress-r0") {
             let report = (report["sequence"].as_u64().unwrap(), report["inFileSystemSeconds"].as_f64(), report["at"].to_string());
             if reports.last() != Some(&report) {
                 reports.push(report);
@@ -127,7 +127,7 @@ fn a_receiver_of_which_one_call_does_not_return_says_so() {
         }
     });
     let (receiver, sender) = begin(&mut transfer);
-    let seconds = wait_for("the report", || transfer.record("progress-receiver")?["inFileSystemSeconds"].as_f64());
+    let seconds = wait_for("the report", || transfer.record("progress-r0")?["inFileSystemSeconds"].as_f64());
     assert!(seconds >= FILE_SYSTEM_SLOW.as_secs_f64(), "{seconds}");
     gate.open();
     assert_arrived(&transfer, receiver, sender);

@@ -4,7 +4,7 @@ use std::net::{SocketAddrV4, TcpStream};
 use std::sync::Arc;
 
 use cpt_laboratory::directory::Directory;
-use cpt_relay::control::{Control, KeyRecord, Side};
+use cpt_relay::control::{Control, KeyRecord, Seat};
 use cpt_relay::deadline::Deadline;
 use cpt_relay::digest::{Digest, Proof};
 use cpt_relay::documents::chunk::{Chunk, item_key};
@@ -101,7 +101,7 @@ pub fn digest_by(proof: Proof, entries: &[Entry]) -> Digest {
 pub fn introduce(transfer: &Transfer) -> Identity {
     let identity = Identity::generate().unwrap();
     let key = KeyRecord { epoch: 1, tls_public_key: peer::to_text(identity.public()), route_public_key: None, address: None };
-    transfer.control.publish_key(Side::Sender, &key).unwrap();
+    transfer.control.publish_key(Seat::SENDER, &key).unwrap();
     identity
 }
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
-use cpt_relay::control::Side;
+use cpt_relay::control::Seat;
 use cpt_relay::documents::chunk::ChunkState;
 use cpt_relay::{receive, send};
 
@@ -46,8 +46,8 @@ fn assert_delivered(transfer: &Transfer, outcome: send::Outcome, received: recei
     assert_eq!((totals.bytes, totals.chunks), (transfer.plan.bytes, transfer.plan.chunks));
     assert!(transfer.chunks().iter().all(|chunk| chunk.state == ChunkState::Delivered && chunk.digest.is_some()));
     transfer.assert_same_trees();
-    let digests = transfer.digests(Side::Receiver);
-    assert_eq!(digests, transfer.digests(Side::Sender));
+    let digests = transfer.digests(Seat::RECEIVER);
+    assert_eq!(digests, transfer.digests(Seat::SENDER));
     let ordinary = blake3::hash(&std::fs::read(transfer.source().join("large-3")).unwrap()).to_hex();
     assert!(digests.contains(ordinary.as_str()), "the digest is not what b3sum prints");
 }
@@ -157,7 +157,7 @@ fn the_bandwidth_limit_may_change_while_data_flows() {
     let receiver = transfer.receive();
     transfer.members(vec![path("direct", &[], receiver.address)]);
     let sender = transfer.send(Some(1));
-    wait_for("the first byte", || transfer.record("progress-sender").filter(|progress| progress["firstByteAt"].is_number()));
+    wait_for("the first byte", || transfer.record("progress-s0").filter(|progress| progress["firstByteAt"].is_number()));
     transfer.limit(None);
     assert!(matches!(sender.join(), send::Outcome::Delivered(_)));
     receiver.join();
@@ -180,7 +180,7 @@ fn progress_is_reported_by_both_ends() {
     transfer.members(vec![path("direct", &[], receiver.address)]);
     transfer.send(None).join();
     receiver.join();
-    for side in ["progress-sender", "progress-receiver"] {
+    for side in ["progress-s0", "progress-r0"] {
         let progress = transfer.record(side).unwrap();
         assert_eq!(progress["bytes"], transfer.plan.bytes, "{side}");
         assert_eq!(progress["chunks"], transfer.plan.chunks, "{side}");

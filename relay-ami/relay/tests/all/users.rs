@@ -34,12 +34,12 @@ const CONTROL: &str = r#"{"region":"eu-west-1","bucket":"b","prefix":"t/",
 fn survey(here: &Path, side: &str, path: &str, user: Option<&str>) -> Value {
     let user = user.map_or(String::new(), |user| format!(r#","runAs":"{user}""#));
     let place = if side == "destination" {
-        format!(r#""path":"{path}""#)
+        format!(r#""end":{{"kind":"machine","path":"{path}"{user}}}"#)
     } else {
         let control = CONTROL;
-        format!(r#""paths":["{path}"],"control":{control}"#)
+        format!(r#""end":{{"kind":"machine","paths":["{path}"]{user}}},"control":{control}"#)
     };
-    let command = format!(r#"{{"schemaVersion":1,"role":"scan","transferId":"t","side":"{side}",{place}{user}}}"#);
+    let command = format!(r#"{{"schemaVersion":1,"role":"scan","transferId":"t","side":"{side}",{place}}}"#);
     fs::write(here.join("command.json"), command).unwrap();
     last_line(&run(here, &["scan", "--command", "command.json"]))
 }
@@ -142,7 +142,7 @@ fn a_destination_is_made_by_its_owner_and_printed_as_a_word_of_systemd() {
     let path = format!(r#"{home}/with \"quotes\" and space/deep"#);
     let control = CONTROL;
     let command = format!(
-        r#"{{"schemaVersion":1,"role":"receive","transferId":"t","control":{control},"epoch":1,"listen":["127.0.0.1:1"],"destination":"{path}","plan":"p"}}"#
+        r#"{{"schemaVersion":1,"role":"receive","transferId":"t","control":{control},"seat":"r0","epoch":1,"listen":["127.0.0.1:1"],"end":{{"kind":"machine","path":"{path}"}},"plan":"p"}}"#
     );
     fs::write(directory.path().join("command.json"), command).unwrap();
     let made = run(directory.path(), &["make-destination", "--command", "command.json"]);
@@ -156,7 +156,7 @@ fn a_destination_is_made_by_its_owner_and_printed_as_a_word_of_systemd() {
 fn made_below(here: &Path, above: &str) -> ([u32; 2], u32, Option<Vec<u8>>) {
     let control = CONTROL;
     let command = format!(
-        r#"{{"schemaVersion":1,"role":"receive","transferId":"t","control":{control},"epoch":1,"listen":["127.0.0.1:1"],"destination":"{above}/new/deep","plan":"p"}}"#
+        r#"{{"schemaVersion":1,"role":"receive","transferId":"t","control":{control},"seat":"r0","epoch":1,"listen":["127.0.0.1:1"],"end":{{"kind":"machine","path":"{above}/new/deep"}},"plan":"p"}}"#
     );
     fs::write(here.join("command.json"), command).unwrap();
     let made = run_by_script(here, &["make-destination", "--command", "command.json"]);

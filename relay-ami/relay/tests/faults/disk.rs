@@ -173,7 +173,7 @@ fn one(run: &Run<'_>, case: &Case, round: usize, proof: Verify) {
     assert_eq!(totals.skipped, 0, "{}", case.kind);
     transfer.assert_same_trees();
     let injected = traps.iter().filter(|(_, trap)| trap.state().fired).count();
-    let refused = || transfer.record("progress-receiver").and_then(|progress| progress["failedChunks"].as_u64()).unwrap_or(0);
+    let refused = || transfer.record("progress-r0").and_then(|progress| progress["failedChunks"].as_u64()).unwrap_or(0);
     let detected = match case.expected {
         Some((HELD, _)) => injected.min(usize::try_from(refused()).unwrap()),
         Some((READ_AGAIN, words)) => {

@@ -269,8 +269,7 @@ fn hung_file_system(call: &str, when: &str) {
     wait_for("receiver", || hand.is_ready().then_some(()));
     let receiver = tracee(strace.0.id());
     let _sender = Killed(hand.program("send").args(["--direct", "--attempts", "2"]).stderr(Stdio::null()).spawn().unwrap());
-    let report =
-        || serde_json::from_slice::<serde_json::Value>(&std::fs::read(hand.path("control/records/progress-receiver.json")).ok()?).ok();
+    let report = || serde_json::from_slice::<serde_json::Value>(&std::fs::read(hand.path("control/records/progress-r0.json")).ok()?).ok();
     let hangs = || report().filter(|report| report["inFileSystemSeconds"].as_f64().is_some_and(|seconds| seconds >= 5.0));
     let first = wait_for(&format!("report of a hanging {call}"), hangs);
     let later = wait_for(&format!("second report of a hanging {call}"), || hangs().filter(|report| report["at"] != first["at"]));
@@ -347,8 +346,7 @@ fn large_and_full(run: &Run<'_>, with_room: bool) {
     }
     let status = wait_for("end of the sender", || send.try_wait().unwrap());
     assert_eq!(status.success(), with_room);
-    let moved =
-        serde_json::from_str::<serde_json::Value>(&hand.text("control/records/progress-sender.json")).unwrap()["movedBytes"].as_u64();
+    let moved = serde_json::from_str::<serde_json::Value>(&hand.text("control/records/progress-s0.json")).unwrap()["movedBytes"].as_u64();
     let moved = moved.unwrap() / MIB;
     println!("faults: 160 MiB into 16 MiB of room{}: {moved} MiB were sent", if with_room { ", then 400" } else { "" });
     if with_room {

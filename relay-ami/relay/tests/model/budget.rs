@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use cpt_relay::control::{Control as _, Side, unix_now};
+use cpt_relay::control::{Control as _, Seat, unix_now};
 use cpt_relay::documents::membership::BudgetLease;
 
 use crate::steps::{Moment, Run};
@@ -38,8 +38,8 @@ impl Meter {
 /// What a run begins with, at a dollar per gigabyte. Its meter begins with it too, as that of a new start does.
 pub fn first_lease(run: &Run, world: &World) -> Option<BudgetLease> {
     let usd = run.leased? as f64 / 1e9;
-    for side in [Side::Sender, Side::Receiver] {
-        let _ = std::fs::remove_file(world.home.control().join(format!("records/progress-{}.json", side.as_str())));
+    for side in [Seat::SENDER, Seat::RECEIVER] {
+        let _ = std::fs::remove_file(world.home.control().join(format!("records/progress-{}.json", side)));
     }
     Some(BudgetLease { start: 0, at: unix_now(), sent_bytes: 0, usd, usd_per_gb: 1.0, usd_per_hour: 0.0 })
 }
@@ -56,7 +56,7 @@ pub fn check(run: &Run, world: &World, wrong: &mut Wrong) {
         return;
     }
     let directory = world.home.directory();
-    let (Ok(Some(sent)), Ok(Some(membership))) = (directory.progress(Side::Sender), directory.membership()) else { return };
+    let (Ok(Some(sent)), Ok(Some(membership))) = (directory.progress(Seat::SENDER), directory.membership()) else { return };
     let bytes = sent.moved_bytes - sent.saved_bytes;
     if let Some(lease) = membership.budget_lease.filter(|lease| !lease.bears(bytes, 0.0)) {
         wrong.push(format!("{bytes} bytes were sent, and {} dollars granted at a dollar per gigabyte", lease.usd));

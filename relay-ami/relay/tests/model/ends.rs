@@ -14,7 +14,7 @@ use cpt_ends_posix::PosixSource;
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan;
 use cpt_relay::acceptor::Limits;
-use cpt_relay::control::{Control, KeyRecord, Side};
+use cpt_relay::control::{Control, KeyRecord, Seat};
 use cpt_relay::digest::Proof;
 use cpt_relay::documents::attributes::Preserve;
 use cpt_relay::documents::command::{Compress, Verify};
@@ -151,7 +151,7 @@ impl Home {
         Directory::open(self.control(), plan::RANGE_SIZE, Some(self.attempts)).unwrap()
     }
 
-    fn next_epoch(&self, side: Side) -> u64 {
+    fn next_epoch(&self, side: Seat) -> u64 {
         self.directory().key(side).ok().flatten().map_or(1, |key| key.epoch + 1)
     }
 
@@ -170,7 +170,7 @@ impl Home {
         let address = crate::wait_for("receiver", || match running.ended() {
             Some(ended) => Some(Err(ended)),
             None if std::fs::read(&ready).is_ok_and(|text| text.ends_with(b"\n")) => {
-                self.directory().key(Side::Receiver).unwrap().and_then(|key| key.address).map(|address| Ok(address.parse().unwrap()))
+                self.directory().key(Seat::RECEIVER).unwrap().and_then(|key| key.address).map(|address| Ok(address.parse().unwrap()))
             }
             None => None,
         });
@@ -182,18 +182,19 @@ impl Home {
         let listeners = net::listen(&[SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)], &stop).unwrap();
         let SocketAddr::V4(address) = listeners[0].local_addr().unwrap() else { panic!("not IPv4") };
         let identity = Identity::generate().unwrap();
-        let epoch = self.next_epoch(Side::Receiver);
+        let epoch = self.next_epoch(Seat::RECEIVER);
         let key = KeyRecord {
             epoch,
             tls_public_key: peer::to_text(identity.public()),
             route_public_key: None,
             address: Some(address.to_string()),
         };
-        self.directory().publish_key(Side::Receiver, &key).unwrap();
+        self.directory().publish_key(Seat::RECEIVER, &key).unwrap();
         let config = receive::Config {
+            seat: Seat::RECEIVER,
             transfer: plan.transfer_id.clone(),
             epoch,
-            before: self.last_report(Side::Receiver),
+            before: self.last_report(Seat::RECEIVER),
             destination: self.place.destination(),
             plan: plan.clone(),
             plan_key: plan::PLAN_KEY.to_owned(),
@@ -245,22 +246,23 @@ impl Home {
     }
 
     /// As a process does, a thread counts on from what the one before it has said.
-    pub fn last_report(&self, side: Side) -> Option<Progress> {
+    pub fn last_report(&self, side: Seat) -> Option<Progress> {
         self.directory().progress(side).ok().flatten()
     }
 
     /// With what somebody does to the source at `root` meanwhile.
     pub fn sender_thread(&self, plan: &TransferPlan, proof: Proof, living: Option<(PathBuf, Change)>) -> Running {
         let stop = Stop::new().unwrap();
-        let (identity, epoch) = (Identity::generate().unwrap(), self.next_epoch(Side::Sender));
+        let (identity, epoch) = (Identity::generate().unwrap(), self.next_epoch(Seat::SENDER));
         let router = Router { transfer: plan.transfer_id.clone(), key: kept_route_key(&self.path.join("route.key")).unwrap() };
         let route_public_key = Some(peer::to_text(&route_public(&router.key)));
         let key = KeyRecord { epoch, tls_public_key: peer::to_text(identity.public()), route_public_key, address: None };
-        self.directory().publish_key(Side::Sender, &key).unwrap();
+        self.directory().publish_key(Seat::SENDER, &key).unwrap();
         let config = send::Config {
+            seat: Seat::SENDER,
             epoch,
             has_fixed_lanes: false,
-            before: self.last_report(Side::Sender),
+            before: self.last_report(Seat::SENDER),
             journal: Some(self.sent_journal()),
             overflow: None,
             plan: plan.clone(),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 
-use cpt_relay::control::{Control as _, Side};
+use cpt_relay::control::{Control as _, Seat};
 use cpt_relay::documents::command::Overwrite;
 use cpt_relay::documents::entry;
 use cpt_relay::documents::extras::{Deletion, Extra};
@@ -124,7 +124,7 @@ impl World {
 
     fn remove(&self, digest: &HexDigest, directory: &DirectoryId, parts: u64) -> Result<Deletion, MirrorError> {
         let control = self.home.directory();
-        let epoch = control.key(Side::Receiver).unwrap().map_or(1, |key| key.epoch);
+        let epoch = control.key(Seat::RECEIVER).unwrap().map_or(1, |key| key.epoch);
         let remaining_folder = REMAINING;
         let remove = |in_the_way| {
             let confirmed =

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use cpt_laboratory::directory::Directory;
-use cpt_relay::control::{Control, ControlError, Delivery, KeyRecord, ProbeResult, Result, Side, Undelivered};
+use cpt_relay::control::{Control, ControlError, Delivery, KeyRecord, ProbeResult, Result, Seat, Undelivered};
 use cpt_relay::documents::chunk::Chunk;
 use cpt_relay::documents::event::{Event, FailureReason, Progress};
 use cpt_relay::documents::membership::Membership;
@@ -103,11 +103,11 @@ impl Control for Counted {
         self.write(|inner| inner.note_failure(chunk, attempt, reason))
     }
 
-    fn publish_key(&self, side: Side, key: &KeyRecord) -> Result<bool> {
+    fn publish_key(&self, side: Seat, key: &KeyRecord) -> Result<bool> {
         self.write(|inner| inner.publish_key(side, key))
     }
 
-    fn key(&self, side: Side) -> Result<Option<KeyRecord>> {
+    fn key(&self, side: Seat) -> Result<Option<KeyRecord>> {
         self.inner.key(side)
     }
 
@@ -115,11 +115,11 @@ impl Control for Counted {
         self.inner.membership()
     }
 
-    fn progress(&self, side: Side) -> Result<Option<Progress>> {
+    fn progress(&self, side: Seat) -> Result<Option<Progress>> {
         self.inner.progress(side)
     }
 
-    fn write_progress(&self, side: Side, progress: &Progress) -> Result<()> {
+    fn write_progress(&self, side: Seat, progress: &Progress) -> Result<()> {
         self.write(|inner| inner.write_progress(side, progress))
     }
 

@@ -10,7 +10,7 @@ from lambdas.core.estimate.alternatives import Ends, LargerEnd, alternatives
 from lambdas.core.estimate.end_limits import CHECKSUM_GAIN
 from lambdas.core.estimate.estimate import Estimate, estimate
 from lambdas.core.estimate.figures import EndFigures
-from lambdas.core.request import Objective
+from lambdas.core.request.request import Objective
 from lambdas.core.tariff.instance_types import TypeFacts, larger_types
 from tests.lambdas.builders import figure
 from tests.lambdas.core.estimate.test_estimate import GB, offer

@@ -10,7 +10,7 @@ from lambdas.core.errors import InvalidApproval
 from lambdas.core.estimate.approval import Approval, event_detail, letter, take_row
 from lambdas.core.estimate.budget import needed
 from lambdas.core.estimate.estimate import Estimate
-from lambdas.core.request import TransferRequest
+from lambdas.core.request.request import TransferRequest
 from lambdas.core.words import duration
 from tests.lambdas.builders import estimate, figures, request, transfer
 from tests.paths import CONTRACTS

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from lambdas.core.estimate.dry_run import dry_run
 from lambdas.core.estimate.estimate import Estimate
-from lambdas.core.survey import ComparisonSurvey, Survey
+from lambdas.core.survey.survey import ComparisonSurvey, Survey
 from tests.lambdas.builders import estimate, survey
 
 WHERE = "s3://bucket/ends/key/changed/1/"

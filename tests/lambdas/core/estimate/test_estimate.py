@@ -8,7 +8,7 @@ from lambdas.core.estimate.estimate import Estimate, estimate
 from lambdas.core.estimate.figures import EndFigures
 from lambdas.core.estimate.type_choice import Offer
 from lambdas.core.estimate.whole_time import whole_time
-from lambdas.core.request import Objective
+from lambdas.core.request.request import Objective
 from tests.lambdas.builders import figure, figures
 
 GB = 10**9

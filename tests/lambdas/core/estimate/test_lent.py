@@ -7,8 +7,8 @@ from lambdas.core.estimate.figures import Figures, LentPair
 from lambdas.core.estimate.lent import lent_pairs
 from lambdas.core.estimate.rows import build_rows
 from lambdas.core.fleet.relay_counts import RelayCounts
-from lambdas.core.relays_request import RelaysRequest
-from lambdas.core.transfer import ExistingRelay
+from lambdas.core.places.machines import ExistingRelay
+from lambdas.core.request.relays_request import RelaysRequest
 from tests.lambdas.builders import figure, figures, transfer
 from tests.lambdas.core.estimate.test_offers import terms
 

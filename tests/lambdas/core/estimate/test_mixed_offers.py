@@ -4,7 +4,7 @@ import pytest
 
 from lambdas.core.estimate.mixed_offers import mixed_offers
 from lambdas.core.estimate.type_choice import Offer
-from lambdas.core.request import Objective
+from lambdas.core.request.request import Objective
 from tests.lambdas.builders import figure
 from tests.lambdas.core.estimate.test_estimate import GB, run
 

@@ -3,7 +3,7 @@
 import pytest
 
 from lambdas.core.estimate.model_table import GivenFigures, ModelRow, compare
-from lambdas.core.models import ModelName
+from lambdas.core.models.models import ModelName
 
 GB = 10**9
 

@@ -12,7 +12,7 @@ from lambdas.core.estimate.history import History
 from lambdas.core.estimate.offers import Side, Terms
 from lambdas.core.estimate.profile import Metric, Profile
 from lambdas.core.estimate.type_choice import rank
-from lambdas.core.request import Objective
+from lambdas.core.request.request import Objective
 from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.core.tariff.prices import PriceBook
 

@@ -10,7 +10,7 @@ from lambdas.core.estimate.figures import Figure, Figures
 from lambdas.core.estimate.pair_choice import choose, promise
 from lambdas.core.estimate.rows import Row, build_rows
 from lambdas.core.estimate.whole_time import WholeTime
-from lambdas.core.request import Objective
+from lambdas.core.request.request import Objective
 from lambdas.core.words import duration
 from tests.lambdas.builders import figures
 

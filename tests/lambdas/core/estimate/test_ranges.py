@@ -18,7 +18,7 @@ from lambdas.core.estimate.offers import Side, Terms
 from lambdas.core.estimate.profile import Metric, Profile
 from lambdas.core.estimate.rows import build_rows
 from lambdas.core.estimate.whole_time import whole_time
-from lambdas.core.request import Objective
+from lambdas.core.request.request import Objective
 from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.core.tariff.prices import PriceBook
 from tests.lambdas.builders import figure, figures

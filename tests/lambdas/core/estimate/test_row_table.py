@@ -9,7 +9,7 @@ from lambdas.core.estimate.estimate import Estimate, estimate
 from lambdas.core.estimate.preference import preference
 from lambdas.core.estimate.row_counts import between, coarse
 from lambdas.core.estimate.rows import build_rows
-from lambdas.core.request import Objective
+from lambdas.core.request.request import Objective
 from tests.lambdas.builders import figure
 from tests.lambdas.core.estimate.test_estimate import GB, ends, offer
 

@@ -13,7 +13,7 @@ from lambdas.core.estimate.data_time import seconds_for
 from lambdas.core.estimate.figures import LIMIT_NOTE, Figure
 from lambdas.core.estimate.rows import better_half, build_row, build_rows
 from lambdas.core.fleet.relay_counts import RelayCounts
-from lambdas.core.relays_request import RelaysRequest
+from lambdas.core.request.relays_request import RelaysRequest
 from tests.lambdas.builders import figure, figures
 
 GB = 10**9

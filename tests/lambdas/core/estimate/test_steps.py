@@ -8,7 +8,7 @@ from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.figures import EndFigures
 from lambdas.core.estimate.rows import build_rows
 from lambdas.core.estimate.steps import beside
-from lambdas.core.request import Objective
+from lambdas.core.request.request import Objective
 from lambdas.core.words import dollars
 from tests.lambdas.builders import figure, figures
 from tests.lambdas.core.estimate.test_estimate import GB, ends, run

@@ -10,7 +10,7 @@ from lambdas.core.estimate.preference import preference as preference_of
 from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.estimate.rows import Row
 from lambdas.core.estimate.tested_routes import measured, told_by, worth_keeping
-from lambdas.core.request import Objective
+from lambdas.core.request.request import Objective
 from tests.lambdas.builders import IRELAND, WEST, figure, figures, node
 from tests.lambdas.core.estimate.test_replanning import ways
 

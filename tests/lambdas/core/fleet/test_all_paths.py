@@ -1,9 +1,10 @@
 """Paths of all routes of a transfer together."""
 
 from lambdas.core.fleet import pairing
+from lambdas.core.fleet.membership import Membership
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.topology import Route, routes_of
-from lambdas.core.transfer import Membership, TransitRegion
+from lambdas.core.places.machines import TransitRegion
 from tests.lambdas.builders import node, paths, transfer
 
 THIRD = [TransitRegion(region=f"us-east-{number}", vpc_id="vpc-transit") for number in range(1, 9)]

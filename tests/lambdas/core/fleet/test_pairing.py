@@ -5,9 +5,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lambdas.core.fleet import pairing
+from lambdas.core.fleet.membership import TransferPath
 from lambdas.core.fleet.relay_node import Node, NodeState
 from lambdas.core.fleet.topology import path_id
-from lambdas.core.transfer import TransferPath
 from tests.lambdas.builders import node, paths, route
 
 PAIR = route()

@@ -1,7 +1,7 @@
 from typing import Any
 
 from lambdas.core.fleet.relay_counts import RelayCounts
-from lambdas.core.relays_request import RelaysRequest
+from lambdas.core.request.relays_request import RelaysRequest
 
 
 def relay_counts(existing: dict[int, int] | None = None, **relays: Any) -> RelayCounts:

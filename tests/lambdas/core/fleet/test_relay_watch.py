@@ -6,9 +6,9 @@ import pytest
 
 from lambdas.core.chunks.progress import LaneProgress, Progress
 from lambdas.core.fleet import relay_watch
+from lambdas.core.fleet.membership import Hop, Membership, TransferPath
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.relay_watch import Circumstances, Suspicion, Watch
-from lambdas.core.transfer import Hop, Membership, TransferPath
 from tests.lambdas.builders import node
 
 CHUNK = 1_000_000

@@ -6,7 +6,8 @@ import pytest
 
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.stations import Leg, admissions, probe, rounds, stations_of
-from lambdas.core.transfer import AcceptedTransfer, TransitRegion
+from lambdas.core.places.machines import TransitRegion
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from tests.lambdas.builders import IRELAND, WEST, node, paths, transfer
 
 FRANKFURT, TOKYO = "eu-central-1", "ap-northeast-1"
@@ -71,7 +72,7 @@ def test_every_relay_admits_exactly_those_that_measure_to_it() -> None:
     let_in: dict[str, set[str]] = {}
     for one in nodes.values():
         for rule in admissions(of, paths(), one):
-            let_in.setdefault(rule.place.region, set()).add(rule.address)
+            let_in.setdefault(rule.beside.region, set()).add(rule.address)
     by_region = {one.region: one.public_address for one in nodes.values()}
     assert let_in == {
         WEST: {of.source.private_address},

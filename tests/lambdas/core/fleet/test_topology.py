@@ -6,9 +6,11 @@ from hypothesis import strategies as st
 
 from lambdas.core.documents import MAX_STAGES_IN_ALL
 from lambdas.core.fleet import topology
+from lambdas.core.fleet.membership import RELAY_PORT
 from lambdas.core.fleet.relay_node import Node
+from lambdas.core.fleet.resolved_paths import ResolvedPaths
 from lambdas.core.fleet.topology import Admission, Route, Stage, admissions
-from lambdas.core.transfer import RELAY_PORT, ResolvedPaths, TransitRegion
+from lambdas.core.places.machines import TransitRegion
 from tests.lambdas.builders import node, paths, route, transfer
 
 RECEIVER_PORT = transfer().receiver_port
@@ -106,14 +108,14 @@ def test_every_stage_admits_exactly_the_one_before(stages: int, existing: set[in
     on = route(stages)
     relays = [node(at) for at in range(stages)]
     admitted = [one for relay in relays for one in opened(on, relay, *existing)]
-    let_in = {(one.place, one.address) for one in admitted}
+    let_in = {(one.beside, one.address) for one in admitted}
     addresses = [
         SOURCE.private_address,
         *(on.address(at + 1, paths(), r.private_address, r.public_address) for at, r in enumerate(relays)),
     ]
     assert let_in == set(zip((*on.stages, DESTINATION), addresses, strict=True))
-    assert {one.port for one in admitted if one.place == DESTINATION} == {RECEIVER_PORT}
-    in_ends_group = {one.place.index for one in admitted if isinstance(one.place, Stage) and one.group == "endpoint"}
+    assert {one.port for one in admitted if one.beside == DESTINATION} == {RECEIVER_PORT}
+    in_ends_group = {one.beside.index for one in admitted if isinstance(one.beside, Stage) and one.group == "endpoint"}
     assert in_ends_group == {at for at in existing if 0 < at < stages}
 
 

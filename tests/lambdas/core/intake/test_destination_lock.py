@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from lambdas.core.intake.destination_lock import Busy, Holding, Way, lead_together, overlaps, take
-from lambdas.core.transfer import RECEIVER_PORTS
+from lambdas.core.transfer.accepted import RECEIVER_PORTS
 
 
 @pytest.mark.parametrize(

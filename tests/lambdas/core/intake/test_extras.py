@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from lambdas.core.deletion import ExtrasSurvey, Mostly
 from lambdas.core.errors import DeletionRefused
 from lambdas.core.intake.extras import check_extras, check_source
-from lambdas.core.survey import SourceSurvey
+from lambdas.core.request.deletion import ExtrasSurvey, Mostly
+from lambdas.core.survey.survey import SourceSurvey
 from tests.lambdas.builders import request, survey, transfer
 
 DIGEST, OTHER = "5c" * 32, "6d" * 32

@@ -3,8 +3,8 @@
 import pytest
 
 from lambdas.core.intake.overlap import Meeting, meetings
-from lambdas.core.survey import DestinationSurvey
-from lambdas.core.whereabouts import DirectoryWay, FileSystem, Place
+from lambdas.core.survey.survey import DestinationSurvey
+from lambdas.core.survey.whereabouts import DirectoryWay, FileSystem, Whereabouts
 from tests.lambdas.builders import survey
 
 OURS, THEIRS = "0b9f2c3e-5b0a-4d0e-9a53-3f1b8d0f6a11", "7f6a0a52-41f0-4f7e-8a52-bb0e64e8d0c2"
@@ -27,7 +27,7 @@ def found(path: str, own: DirectoryWay, other: DirectoryWay, *, one_kernel: bool
     destination: DestinationSurvey = survey().destination.model_copy(
         update={"ways": [other], "kernel": OURS if one_kernel else THEIRS}
     )
-    return list(meetings(OURS, [Place(path=path, ways=[own])], destination))
+    return list(meetings(OURS, [Whereabouts(path=path, ways=[own])], destination))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from lambdas.core.intake.sources import exchanged, mirror_key
-from lambdas.core.whereabouts import FileSystem, SourcePath
+from lambdas.core.survey.whereabouts import FileSystem, SourcePath
 from tests.lambdas.builders import transfer
 
 DISK = FileSystem(kind="ext4", mount_point="/srv/media", id="0b9f2c3e")

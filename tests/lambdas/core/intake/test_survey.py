@@ -4,7 +4,7 @@ import pytest
 
 from lambdas.core.errors import DestinationTooSmall, SurveyProblem
 from lambdas.core.intake.survey import check, check_room, has_room
-from lambdas.core.survey import SurveyProblemEntry
+from lambdas.core.survey.survey import SurveyProblemEntry
 from tests.lambdas.builders import survey, transfer
 
 FREE = 10**12

@@ -12,10 +12,10 @@ from lambdas.core.estimate.profile import Profile, hosts
 from lambdas.core.learning.path_rates import Expected, judge
 from lambdas.core.learning.sample import events
 from lambdas.core.learning.samples import samples_of
-from lambdas.core.request import Objective
+from lambdas.core.models.zero_wait import Serving, zero_wait
+from lambdas.core.request.request import Objective
 from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.core.tariff.prices import PriceBook
-from lambdas.core.zero_wait import Serving, zero_wait
 from tests.lambdas.builders import DESTINATION_ID, SOURCE_ID, node, transfer
 from tests.lambdas.traffic import Traffic
 

@@ -11,7 +11,8 @@ from lambdas.core.learning.arrivals import Arrivals
 from lambdas.core.learning.path_links import links_in_use
 from lambdas.core.learning.sample import Sample
 from lambdas.core.learning.samples import samples_of, tails_of
-from lambdas.core.transfer import AcceptedTransfer, TransitRegion
+from lambdas.core.places.machines import TransitRegion
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from tests.lambdas.builders import IRELAND, WEST, node, transfer
 from tests.lambdas.traffic import Traffic
 

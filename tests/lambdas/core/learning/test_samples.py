@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lambdas.core.chunks.events import Delivered
-from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.estimate import measured
 from lambdas.core.estimate.history import Event
 from lambdas.core.estimate.profile import Profile, hosts
@@ -16,6 +15,7 @@ from lambdas.core.fleet.relay_node import Node
 from lambdas.core.learning.arrivals import Arrivals
 from lambdas.core.learning.sample import Sample, events
 from lambdas.core.learning.samples import repeats_of, samples_of, tails_of
+from lambdas.core.seats.epochs import first_epoch
 from tests.lambdas.builders import DESTINATION_ID, SOURCE_ID, node, transfer
 from tests.lambdas.traffic import Traffic
 

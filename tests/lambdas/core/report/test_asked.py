@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from lambdas.core.report import asked
-from lambdas.core.request import TransferRequest
+from lambdas.core.request.request import TransferRequest
 from tests.lambdas.builders import request
 
 

@@ -1,6 +1,8 @@
+from typing import Any
+
+from lambdas.core.record.transfer_record import Spawned
 from lambdas.core.report import fleet_report
 from lambdas.core.report.fleet_report import Start
-from lambdas.core.transfer_record import Spawned
 from tests.lambdas.builders import node, transfer
 
 SPAWNED = Spawned(wanted=2, launched=1, notes=["why"])
@@ -28,6 +30,24 @@ def test_relays_are_counted_by_market_and_zone_and_those_of_the_user_apart() -> 
     assert report is not None
     assert (report.wanted, report.launched, report.notes) == (2, 1, ["why"])
     assert (report.spot, report.on_demand, report.existing, report.other_zones) == (1, 2, 1, 1)
+
+
+def test_relays_that_carried_nothing_are_said_with_how_far_they_came_and_why() -> None:
+    end: dict[str, Any] = {"state": "TERMINATED", "reason": "no data is left"}
+    nodes = [
+        node("source", 1, joined_at=40.0, **end),
+        node("source", 2, running_at=14.0, **end),
+        node("destination", 1, **end),
+        node("destination", 2, **end),
+        node("destination", 3, state="REJECTED", reason="slower than others"),
+    ]
+    report = fleet_report.build(transfer(), SPAWNED, nodes)
+    assert report is not None
+    assert report.notes == [
+        "why",
+        "in us-west-2 source-2-0 carried nothing: its SSM agent did not answer; no data is left",
+        "in eu-west-1 destination-1-0, destination-2-0 carried nothing: EC2 did not say that it runs; no data is left",
+    ]
 
 
 def test_no_fleet_where_none_was_wanted() -> None:

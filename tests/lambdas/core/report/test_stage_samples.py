@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from lambdas.core.bandwidth import BandwidthLimit
+from lambdas.core.record.transfer_record import Status, TransferRecord
 from lambdas.core.report.stage_samples import stage_samples
-from lambdas.core.transfer_record import Status, TransferRecord
+from lambdas.core.request.bandwidth import BandwidthLimit
 from tests.lambdas.builders import estimate, transfer
 
 # The execution starts at 1000; the estimate of one pair is 25 s.

@@ -1,9 +1,10 @@
 import pytest
 
 from lambdas.core.estimate.budget import needed
-from lambdas.core.request import Objective
+from lambdas.core.places.machines import ExistingRelay
+from lambdas.core.request.request import Objective
 from lambdas.core.spending import cross_zone
-from lambdas.core.transfer import AcceptedTransfer, ExistingRelay
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from tests.lambdas.builders import estimate, figures, node, transfer
 
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lambdas.core.estimate.budget import LATE_SECONDS, needed
-from lambdas.core.request import Objective
+from lambdas.core.fleet.membership import BudgetLease
+from lambdas.core.request.request import Objective
 from lambdas.core.spending.leasing import RELAYS_END_SECONDS, lease_of
 from lambdas.core.spending.meter import Decision, Reading, Sent, control_dollars, decide
-from lambdas.core.transfer import BudgetLease
 from tests.lambdas.builders import estimate, node
 
 CASES: list[dict[str, Any]] = json.loads(Path("contracts/budget-lease.json").read_text())["cases"]

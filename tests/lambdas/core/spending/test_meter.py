@@ -10,7 +10,7 @@ from lambdas.core.estimate.budget import (
     LOOK_SECONDS,
     held_back,
 )
-from lambdas.core.request import Objective
+from lambdas.core.request.request import Objective
 from lambdas.core.spending.meter import Decision, Reading, Sent, Spent, affordable, control_dollars, decide
 from lambdas.core.tariff import cost
 from lambdas.core.tariff.prices import PriceBook

@@ -13,7 +13,7 @@ from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.figures import Figures
 from lambdas.core.estimate.rows import build_rows
 from lambdas.core.fleet.relay_node import Node
-from lambdas.core.request import Objective
+from lambdas.core.request.request import Objective
 from lambdas.core.spending.meter import Decision, Reading, affordable, decide, probes_to_come
 from tests.lambdas.builders import estimate, figure, figures, node
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from lambdas.core.estimate.budget import HELD_SECONDS, LATE_SECONDS, RELEASE_SECONDS, held_back, most_rate
 from lambdas.core.estimate.figures import LIMIT_NOTE, Figures
 from lambdas.core.estimate.published_limits import capped
+from lambdas.core.fleet.membership import BudgetLease
 from lambdas.core.fleet.relay_node import Node
-from lambdas.core.request import Objective
+from lambdas.core.request.request import Objective
 from lambdas.core.spending.leasing import lease_of
 from lambdas.core.spending.meter import Decision, Reading, Sent, affordable, control_dollars, decide
 from lambdas.core.tariff import cost
-from lambdas.core.transfer import BudgetLease
 from tests.lambdas.builders import estimate, figure, figures, node
 
 # Some minutes at the rates below, so that the meter looks several times.

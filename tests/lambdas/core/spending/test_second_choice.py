@@ -12,7 +12,7 @@ from lambdas.core.spending.second_choice import bearable
 from lambdas.core.tariff import cost
 from lambdas.core.tariff.prices import Market
 from lambdas.core.tariff.relay_prices import RelayPrice
-from lambdas.core.transfer import AcceptedTransfer
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from tests.lambdas.builders import IRELAND, WEST, estimate, node, transfer
 
 OWN, OTHER = Subnet("subnet-a", "us-west-2a"), Subnet("subnet-b", "us-west-2b")

@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from lambdas.core import transfer_life
 from lambdas.core.errors import InvalidApproval, NotAwaitingApproval
 from lambdas.core.estimate.approval import ApprovalDecision
+from lambdas.core.record import transfer_life
 from lambdas.handlers.calls.decide_approval import decide_approval
 from tests.lambdas.builders import estimate, transfer
 from tests.lambdas.cloud import Cloud

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from lambdas.core import transfer_life
-from lambdas.core.bandwidth import BandwidthLimit, LimitRequest
 from lambdas.core.errors import InvalidRequest, NoCapacity, NoSuchTransfer, NotMoving
+from lambdas.core.record import transfer_life
+from lambdas.core.request.bandwidth import BandwidthLimit, LimitRequest
 from lambdas.handlers.calls.limit_transfer import limit_transfer
 from lambdas.operations.spending import metering
 from tests.lambdas.builders import SHARED, delivered, transfer

@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from lambdas.core import transfer_life
-from lambdas.core.ends.epochs import first_epoch
-from lambdas.core.transfer_record import Outcome
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Outcome
+from lambdas.core.seats.epochs import first_epoch
 from lambdas.handlers.reactions.finish_transfer import finish_transfer
 from lambdas.runtime.handler import BusEvent
 from tests.lambdas.builders import transfer
@@ -50,7 +50,7 @@ def test_chunks_that_were_repaired_are_in_the_outcome() -> None:
 
 def test_failure_fails_the_task_with_the_ends_own_error() -> None:
     cloud = prepared()
-    failed = event("Transfer Failed", side="sender", error="ChunksFailed", cause="chunk 3")
+    failed = event("Transfer Failed", side="sender", seat="s0", error="ChunksFailed", cause="chunk 3")
     finish_transfer(told(cloud, failed), cloud.world)
     assert cloud.executions.answers == [("failure", ("token", "ChunksFailed", "sender: chunk 3"))]
 
@@ -73,7 +73,7 @@ def test_event_of_an_earlier_epoch_is_ignored() -> None:
 def test_second_event_repeats_the_first_outcome() -> None:
     cloud = prepared()
     finish_transfer(told(cloud, DELIVERED), cloud.world)
-    late = event("Transfer Failed", side="receiver", error="Late", cause="x")
+    late = event("Transfer Failed", side="receiver", seat="r0", error="Late", cause="x")
     finish_transfer(told(cloud, late), cloud.world)
     assert [kind for kind, _ in cloud.executions.answers] == ["success", "success"]
 
@@ -97,7 +97,7 @@ def test_late_event_of_an_earlier_execution_is_no_outcome_of_this_one() -> None:
 @pytest.mark.parametrize("kind", ["Transfer Delivered", "Transfer Failed"])
 def test_event_whose_end_has_written_no_outcome_changes_nothing(kind: str) -> None:
     cloud = prepared()
-    failed = event("Transfer Failed", side="receiver", error="DestinationError", cause="forged")
+    failed = event("Transfer Failed", side="receiver", seat="r0", error="DestinationError", cause="forged")
     assert "ignored" in finish_transfer(DELIVERED if kind == "Transfer Delivered" else failed, cloud.world)
     record = cloud.transfers.get("first")
     assert record is not None

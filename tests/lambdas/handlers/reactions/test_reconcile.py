@@ -4,11 +4,11 @@ from typing import Any
 import pytest
 
 from lambdas.adapters.records import CommandResult, Instance
-from lambdas.core import transfer_life
-from lambdas.core.ends.commands import Command
-from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.errors import TeardownIncomplete, WriteConflict
 from lambdas.core.fleet import node_life
+from lambdas.core.record import transfer_life
+from lambdas.core.seats.commands import Command
+from lambdas.core.seats.epochs import first_epoch
 from lambdas.handlers.reactions.replace_relay import replace_relay
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
@@ -45,8 +45,8 @@ def running(**changes: Any) -> Cloud:
 
 
 def advance(cloud: Cloud, sender: int, receiver: int | None = None, failed: int = 0) -> None:
-    cloud.agents.progresses[SHARED, "sender"] = progress(sender, failed=failed)
-    cloud.agents.progresses[SHARED, "receiver"] = progress(sender if receiver is None else receiver)
+    cloud.agents.progresses[SHARED, "s0"] = progress(sender, failed=failed)
+    cloud.agents.progresses[SHARED, "r0"] = progress(sender if receiver is None else receiver)
 
 
 def run(cloud: Cloud) -> Any:
@@ -77,14 +77,14 @@ def test_transfer_that_was_deployed_over_is_failed_by_name_at_the_next_look() ->
 
 def test_end_that_has_not_spoken_gets_no_heartbeat() -> None:
     cloud = running()
-    del cloud.agents.progresses[SHARED, "receiver"]
+    del cloud.agents.progresses[SHARED, "r0"]
     assert not run(cloud)["first"]["heartbeat"]
 
 
 def test_where_nothing_is_moved_but_measured_the_sender_alone_has_to_advance() -> None:
     cloud = spawned(1, pre_test=True, profile="measure")
     cloud.tokens.put("first", "token", 1)
-    cloud.agents.progresses[SHARED, "sender"] = progress(1)
+    cloud.agents.progresses[SHARED, "s0"] = progress(1)
     assert run(cloud)["first"]["heartbeat"]
     assert not run(cloud)["first"]["heartbeat"]
 
@@ -105,7 +105,7 @@ def test_failure_whose_event_was_lost_is_retried() -> None:
 def test_failure_that_a_sender_noted_and_did_not_live_to_tell_is_retried() -> None:
     cloud = running()
     cloud.chunks.put_all([chunk(0, failed_attempt=1, reason="stream-lost"), chunk(1), chunk(2)])
-    cloud.agents.progresses[SHARED, "sender"] = progress(2, start=2)
+    cloud.agents.progresses[SHARED, "s0"] = progress(2, start=2)
     assert run(cloud)["first"]["retried"] == 1
 
 

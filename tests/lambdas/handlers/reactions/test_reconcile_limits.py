@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from lambdas.core import transfer_life
-from lambdas.core.bandwidth import BandwidthLimit, LimitRequest
-from lambdas.core.transfer import AcceptedTransfer, Membership
-from lambdas.core.transfer_record import TransferRecord
+from lambdas.core.fleet.membership import Membership
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import TransferRecord
+from lambdas.core.request.bandwidth import BandwidthLimit, LimitRequest
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.handlers.calls.limit_transfer import limit_transfer
 from tests.lambdas.builders import (
     SHARED,
@@ -34,7 +35,7 @@ def test_each_look_sets_what_the_timetable_says_now() -> None:
     for minute in range(17, 34):
         cloud.clock.time = minute * 60.0
         said = progress(minute).model_copy(update={"at": cloud.clock.time})
-        cloud.agents.progresses |= {(SHARED, "sender"): said, (SHARED, "receiver"): said}
+        cloud.agents.progresses |= {(SHARED, "s0"): said, (SHARED, "r0"): said}
         assert run(cloud)["first"]["limit"] == followed(cloud)
         limits.append(followed(cloud))
     assert limits == [400] * 3 + [80] * 10 + [None] * 4

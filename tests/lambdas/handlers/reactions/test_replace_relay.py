@@ -1,12 +1,12 @@
 import pytest
 from botocore.exceptions import ClientError
 
-from lambdas.core import transfer_life
-from lambdas.core.bandwidth import BandwidthLimit
 from lambdas.core.errors import Throttled, TooManyRules
 from lambdas.core.estimate.figures import LIMIT_NOTE, Figure
 from lambdas.core.fleet import node_life
-from lambdas.core.transfer import Membership
+from lambdas.core.fleet.membership import Membership
+from lambdas.core.record import transfer_life
+from lambdas.core.request.bandwidth import BandwidthLimit
 from lambdas.handlers.reactions.replace_relay import replace_relay
 from lambdas.operations.fleet.relay_end import lose
 from lambdas.operations.fleet.replacement import RESUME_SECONDS

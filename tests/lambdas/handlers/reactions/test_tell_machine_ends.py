@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from lambdas.core import transfer_life
+from lambdas.core.record import transfer_life
 from lambdas.handlers.reactions.replace_relay import replace_relay
 from lambdas.handlers.reactions.tell_machine_ends import SPOT_WARNING, handler, tell_machine_ends
 from lambdas.operations.fleet.relay_end import lose

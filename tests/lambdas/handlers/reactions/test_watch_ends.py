@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ReadTimeoutError
 
-from lambdas.core.chunks.progress import Progress, Side
+from lambdas.core.chunks.progress import Progress
 from lambdas.core.errors import Throttled
 from lambdas.handlers.reactions.restart_end import restart_end
 from lambdas.handlers.reactions.watch_ends import watch_ends
@@ -18,7 +18,7 @@ from tests.lambdas.minute import minute, of_control
 
 # Of a hung look, which ends only when the other has been made: so long nothing else may take on a busy machine.
 PATIENCE = 10.0
-BOTH: tuple[Side, ...] = ("sender", "receiver")
+BOTH = ("s0", "r0")
 
 
 def two_moving() -> Cloud:
@@ -61,8 +61,8 @@ def test_a_silent_end_is_told_of_and_gets_its_heartbeat_though_ec2_and_ssm_are_s
         cloud.compute[region].describe = refuses  # type: ignore[method-assign]
     cloud.executions.answers.clear()
     found = watch_ends(BusEvent(), cloud.world)
-    assert found["first"] == {"silent": "receiver", "heartbeat": True}
-    assert ("End Silent", {"transferId": "first", "side": "receiver", "start": 2}) in cloud.events.put_events
+    assert found["first"] == {"silent": "r0", "heartbeat": True}
+    assert ("End Silent", {"transferId": "first", "seat": "r0", "start": 2}) in cloud.events.put_events
     assert beats(cloud) == {"token of first", "token of second"}
 
 
@@ -71,7 +71,7 @@ def test_a_look_that_hangs_delays_no_other() -> None:
     other_was_seen, in_vain = Event(), list[str]()
     heartbeat, read = cloud.executions.heartbeat, cloud.agents.progress
 
-    def hanging(of: str, side: Side) -> Progress | None:
+    def hanging(of: str, side: str) -> Progress | None:
         if of == shared("first") and not other_was_seen.wait(PATIENCE):
             in_vain.append(side)
         return read(of, side)
@@ -94,7 +94,7 @@ def test_a_look_that_fails_is_made_again_at_once_and_then_counted_and_costs_no_o
     cloud = two_moving()
     read, left = cloud.agents.progress, [failures]
 
-    def failing(of: str, side: Side) -> Progress | None:
+    def failing(of: str, side: str) -> Progress | None:
         if of == shared("first") and left[0]:
             left[0] -= 1
             raise Throttled("the table")
@@ -121,12 +121,12 @@ def test_a_record_that_cannot_be_read_costs_no_other_its_heartbeat() -> None:
 def test_an_end_that_has_spoken_since_it_was_told_of_is_not_started_again_however_late_the_event_comes() -> None:
     cloud = two_moving()
     minute(cloud)
-    told = of_control("End Silent", transferId="first", side="sender", start=1)
-    cloud.agents.progresses[SHARED, "sender"] = progress(2)
+    told = of_control("End Silent", transferId="first", seat="s0", start=1)
+    cloud.agents.progresses[SHARED, "s0"] = progress(2)
     cloud.clock.time += 3600
-    assert restart_end(told, cloud.world) == {"first": {"ignored": "the sender has spoken since"}}
-    assert restart_end(of_control("End Silent", transferId="first", side="sender", start=2), cloud.world) == {
-        "first": {"ignored": "start 2 of the sender is not the present one"}
+    assert restart_end(told, cloud.world) == {"first": {"ignored": "s0 has spoken since"}}
+    assert restart_end(of_control("End Silent", transferId="first", seat="s0", start=2), cloud.world) == {
+        "first": {"ignored": "start 2 of s0 is not the present one"}
     }
     assert all(not commands.sent for commands in cloud.commands.values())
 
@@ -134,7 +134,7 @@ def test_an_end_that_has_spoken_since_it_was_told_of_is_not_started_again_howeve
 def test_ends_judge_nobody_silent() -> None:
     cloud = two_moving()
     minute(cloud)
-    told = of_control("End Silent", transferId="first", side="sender", start=1)
+    told = of_control("End Silent", transferId="first", seat="s0", start=1)
     assert restart_end(told.model_copy(update={"source": "cpt.agent"}), cloud.world) == {}
 
 
@@ -145,9 +145,9 @@ def test_an_end_is_started_again_though_ec2_does_not_say_what_became_of_its_mach
     for region in cloud.compute:
         cloud.compute[region].describe = unanswered  # type: ignore[method-assign, assignment]
     found = watch_ends(BusEvent(), cloud.world)
-    assert found["first"]["silent"] == "receiver"
+    assert found["first"]["silent"] == "r0"
     told = next(detail for kind, detail in cloud.events.put_events if detail["transferId"] == "first")
-    assert restart_end(of_control("End Silent", **told), cloud.world)["first"] == {"restarted": "receiver"}
+    assert restart_end(of_control("End Silent", **told), cloud.world)["first"] == {"restarted": "r0"}
 
 
 def unanswered(*_: object) -> Any:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import LaneProgress
+from lambdas.core.record import transfer_life
 from lambdas.handlers.reactions.replace_relay import replace_relay
 from lambdas.handlers.reactions.watch_relays import PAUSE_SECONDS, watch_relays
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
@@ -32,7 +32,7 @@ def report(cloud: Cloud, **delivered: float) -> None:
         LaneProgress(path_id=p.replace("_", "-"), lane=0, bytes=int(mb * 1e6), rate=RATE) for p, mb in delivered.items()
     ]
     said = {"at": cloud.clock.time, "lanes": lanes, "bytes": sum(lane.bytes for lane in lanes)}
-    cloud.agents.progresses[SHARED, "sender"] = progress(1).model_copy(update=said)
+    cloud.agents.progresses[SHARED, "s0"] = progress(1).model_copy(update=said)
 
 
 def run(cloud: Cloud) -> Any:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from lambdas.adapters.records import Instance
-from lambdas.core import transfer_life
+from lambdas.core.record import transfer_life
 from lambdas.handlers.reactions.reconcile import reconcile
 from lambdas.handlers.reactions.watch_transfers import watch_transfers
 from lambdas.handlers.states.tear_down import TearDownInput, tear_down
@@ -81,7 +81,7 @@ def test_a_region_that_is_unwell_keeps_strays_of_no_other_alive() -> None:
 def test_a_look_finds_what_records_say_though_ec2_is_unwell() -> None:
     cloud = running()
     cloud.chunks.put_all([chunk(0, failed_attempt=1, reason="stream-lost"), chunk(1)])
-    cloud.agents.progresses[SHARED, "sender"] = progress(2, failed=1)
+    cloud.agents.progresses[SHARED, "s0"] = progress(2, failed=1)
     for compute in cloud.compute.values():
         compute.describe = unwell  # type: ignore[method-assign, assignment]
     with pytest.raises(UnwellError):

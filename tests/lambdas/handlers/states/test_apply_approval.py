@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from lambdas.core import transfer_life
 from lambdas.core.errors import DeadlineUnreachable, InvalidApproval
+from lambdas.core.record import transfer_life
 from lambdas.handlers.states.apply_approval import ApplyInput, apply_approval
 from lambdas.handlers.states.estimate_transfer import EstimateInput, estimate_transfer
 from tests.lambdas.builders import IRELAND, WEST, estimate, figure, profile, survey, transfer

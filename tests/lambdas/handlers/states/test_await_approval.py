@@ -1,7 +1,7 @@
 import pytest
 
-from lambdas.core import transfer_life
 from lambdas.core.errors import TransferFenced
+from lambdas.core.record import transfer_life
 from lambdas.handlers.states.await_approval import AwaitInput, await_approval
 from tests.lambdas.builders import estimate, transfer
 from tests.lambdas.cloud import Cloud

@@ -5,10 +5,10 @@ from botocore.exceptions import ClientError
 
 from lambdas.adapters.records import CommandResult
 from lambdas.adapters.world import World
-from lambdas.core import transfer_life
 from lambdas.core.errors import FailTransfer, Throttled, TooManyRules, WriteConflict
 from lambdas.core.fleet import node_life
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS
+from lambdas.core.record import transfer_life
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.operations.fleet import membership, relay_end
 from tests.lambdas import builders

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import LaneProgress
 from lambdas.core.estimate.first_contact import LOOK_SECONDS, RelayDecision
 from lambdas.core.estimate.rows import build_rows
-from lambdas.core.transfer_record import TransferRecord
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import TransferRecord
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.decide_relays import DecideInput, decide_relays
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
@@ -37,7 +37,7 @@ def flow(cloud: Cloud, **rates: float) -> dict[str, float]:
     def report() -> None:
         lanes = [LaneProgress(path_id=p.replace("_", "-"), lane=0, bytes=0, rate=rate) for p, rate in rates.items()]
         said = {"at": cloud.clock.now(), "first_byte_at": began, "lanes": lanes, "bytes": 0}
-        cloud.agents.progresses[SHARED, "sender"] = progress(1).model_copy(update=said)
+        cloud.agents.progresses[SHARED, "s0"] = progress(1).model_copy(update=said)
 
     for at in range(0, 60, 2):
         cloud.clock.at(at, report)
@@ -202,7 +202,7 @@ def test_nothing_is_decided_once_the_sender_has_sent_all() -> None:
     """Lanes that wait for their last acknowledgements carry nothing, which is no reason against relays."""
     cloud = served(2, direct=0.0, pair_1=0.0, pair_2=0.0)
     before = record(cloud)
-    said = cloud.agents.progresses[SHARED, "sender"]
+    said = cloud.agents.progresses[SHARED, "s0"]
     planned = before.plan.bytes if before.plan else 0
     done = said.model_copy(update={"moved_bytes": planned, "bytes": planned - MB})
     cloud.agents.progress = lambda *_: done  # type: ignore[method-assign]

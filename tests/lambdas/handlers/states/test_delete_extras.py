@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from lambdas.adapters.records import CommandResult
-from lambdas.core import transfer_life
-from lambdas.core.deletion import Deleted, Remaining
-from lambdas.core.ends.epochs import first_epoch, start_of
 from lambdas.core.errors import DeletionIncomplete, DeletionInterrupted, TransferFenced
+from lambdas.core.record import transfer_life
+from lambdas.core.request.deletion import Deleted, Remaining
+from lambdas.core.seats.epochs import first_epoch, start_of
 from lambdas.handlers.states.delete_extras import delete_extras
 from lambdas.handlers.states.make_way import make_way
 from lambdas.operations.removal import RemovalInput, SurveyedExtras
@@ -50,13 +50,13 @@ def test_the_destination_is_told_the_list_its_digest_and_the_directory_that_it_i
     ((document, machine, command),) = cloud.commands[IRELAND].sent
     assert (document, machine) == ("delete", DESTINATION_ID)
     assert command is not None
-    told = {name: command[name] for name in ("folder", "parts", "digest", "directory", "path", "epoch")}
+    told = {name: command[name] for name in ("folder", "parts", "digest", "directory", "end", "epoch")}
     assert told == {
         "folder": "extras/1/",
         "parts": 1,
         "digest": DIGEST,
         "directory": "1:2",
-        "path": "/restore",
+        "end": {"kind": "machine", "path": "/restore"},
         "epoch": first_epoch(1),
     }
 

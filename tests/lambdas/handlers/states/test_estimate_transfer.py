@@ -5,7 +5,7 @@ import pytest
 from lambdas.core.errors import BudgetTooSmall
 from lambdas.core.estimate.dry_run import DryRun
 from lambdas.core.estimate.figures import Figures
-from lambdas.core.survey import Survey
+from lambdas.core.survey.survey import Survey
 from lambdas.handlers.states.estimate_transfer import EstimateInput, estimate_transfer
 from lambdas.operations.estimate.estimation import gateway
 from tests.lambdas.builders import ENDS, profile, survey, transfer

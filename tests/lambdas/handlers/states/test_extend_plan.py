@@ -3,13 +3,13 @@ from collections.abc import Callable
 
 import pytest
 
-from lambdas.core import transfer_life
 from lambdas.core.chunks.chunk import Chunk
 from lambdas.core.chunks.listing import announcement_name
 from lambdas.core.chunks.plan import MIB
+from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.errors import PlanGoesOn, TransferFenced
-from lambdas.core.transfer import TransferPlan
-from lambdas.core.transfer_record import Outcome, TransferRecord
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Outcome, TransferRecord
 from lambdas.handlers.states.extend_plan import ExtendInput, extend_plan
 from lambdas.handlers.states.open_plan import OpenInput, open_plan
 from tests.lambdas.builders import ENDS, SHARED, announcement, open_survey, paths, transfer

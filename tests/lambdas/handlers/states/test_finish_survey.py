@@ -1,10 +1,10 @@
 import pytest
 
 from lambdas.adapters.records import CommandResult
-from lambdas.core import transfer_life
 from lambdas.core.errors import CommandFailed, CptError, DestinationTooSmall, SurveyProblem, TransferFenced
 from lambdas.core.estimate.estimate import Estimate
-from lambdas.core.transfer_record import Outcome
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Outcome
 from lambdas.handlers.states.finish_survey import FinishInput, finish_survey
 from tests.lambdas.builders import SHARED, WEST, delivered, open_survey, survey, transfer
 from tests.lambdas.cloud import Cloud

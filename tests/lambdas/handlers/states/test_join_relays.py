@@ -1,4 +1,4 @@
-from lambdas.core import transfer_life
+from lambdas.core.record import transfer_life
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.join_relays import JoinInput, join_relays
 from tests.lambdas.builders import SHARED, transfer

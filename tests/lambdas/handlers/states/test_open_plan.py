@@ -2,10 +2,10 @@ from typing import Any
 
 import pytest
 
-from lambdas.core import transfer_life
 from lambdas.core.chunks.plan import MIB
+from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.errors import TransferFenced
-from lambdas.core.transfer import TransferPlan
+from lambdas.core.record import transfer_life
 from lambdas.handlers.states.open_plan import OpenInput, open_plan
 from tests.lambdas.builders import ENDS, SHARED, announcement, open_survey, paths, transfer
 from tests.lambdas.cloud import Cloud

@@ -3,13 +3,13 @@ from typing import Any
 
 import pytest
 
-from lambdas.core import transfer_life
 from lambdas.core.chunks.chunk import RANGE_SIZE, RANGES_PER_RUN
 from lambdas.core.chunks.chunk_life import Change
 from lambdas.core.chunks.plan import MIB
+from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.errors import FailTransfer, TransferFenced
-from lambdas.core.survey import ComparisonSurvey
-from lambdas.core.transfer import TransferPlan
+from lambdas.core.record import transfer_life
+from lambdas.core.survey.survey import ComparisonSurvey
 from lambdas.handlers.states.plan_chunks import PlanInput, plan_chunks
 from tests.lambdas.builders import ARN, ENDS, SHARED, estimate, paths, survey, transfer
 from tests.lambdas.cloud import Cloud

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from lambdas.adapters.records import ProbeResult
-from lambdas.core import transfer_life
 from lambdas.core.errors import MeasuringFailed, MissingPermission
 from lambdas.core.fleet import node_life
-from lambdas.core.transfer import Membership
-from lambdas.core.transfer_record import Outcome
+from lambdas.core.fleet.membership import Membership
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Outcome
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.join_relays import JoinInput, join_relays
 from lambdas.handlers.states.pre_test_relays import PreTestInput, pre_test_relays

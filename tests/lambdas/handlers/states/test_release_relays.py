@@ -1,8 +1,8 @@
 """Relays end as soon as the data has arrived, before anything else is done."""
 
 from lambdas.adapters.records import CommandResult
-from lambdas.core import transfer_life
-from lambdas.core.ends.commands import Command
+from lambdas.core.record import transfer_life
+from lambdas.core.seats.commands import Command
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.release_relays import ReleaseInput, release_relays
 from lambdas.handlers.states.tear_down import TearDownInput, tear_down

@@ -2,7 +2,8 @@ import pytest
 
 from lambdas.adapters.records import CommandResult
 from lambdas.core.errors import AgentBusy, PathUnreachable
-from lambdas.core.transfer import AcceptedTransfer, ResolvedPaths
+from lambdas.core.fleet.resolved_paths import ResolvedPaths
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.handlers.states.resolve_paths import LISTEN_SECONDS, ResolveInput, resolve_paths
 from tests.lambdas.builders import DESTINATION_ID, IRELAND, SOURCE_ID, WEST, transfer
 from tests.lambdas.cloud import Cloud

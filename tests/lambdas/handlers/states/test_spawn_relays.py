@@ -1,9 +1,9 @@
 import pytest
 
-from lambdas.core import transfer_life
 from lambdas.core.errors import CptError, LaunchRefused, MissingPermission, NoCapacity, TransferFenced
-from lambdas.core.request import Objective
-from lambdas.core.transfer_record import Spawned
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Spawned
+from lambdas.core.request.request import Objective
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
 from lambdas.operations.fleet.turns import TurnLaterError
 from tests.lambdas.builders import IRELAND, WEST, delivered, estimate, transfer

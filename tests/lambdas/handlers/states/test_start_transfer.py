@@ -1,8 +1,8 @@
 import pytest
 
-from lambdas.core import transfer_life
-from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.errors import AgentBusy, EndNotStarted, TransferFenced
+from lambdas.core.record import transfer_life
+from lambdas.core.seats.epochs import first_epoch
 from lambdas.handlers.states.start_transfer import StartInput, start_transfer
 from tests.lambdas.builders import DESTINATION_ID, ENDS, IRELAND, WEST, delivered, paths, plan, transfer
 from tests.lambdas.cloud import Cloud

@@ -4,10 +4,9 @@ from typing import Any
 import pytest
 
 from lambdas.adapters.records import CommandResult
-from lambdas.core import transfer_life
 from lambdas.core.chunks.chunk import Chunk
 from lambdas.core.chunks.listing import Announcement, OpenSurvey
-from lambdas.core.ends.commands import Command
+from lambdas.core.chunks.transfer_plan import PlanListing
 from lambdas.core.errors import (
     CommandFailed,
     CptError,
@@ -20,8 +19,9 @@ from lambdas.core.errors import (
     SurveyProblem,
 )
 from lambdas.core.intake.destination_lock import Busy, ways_of
-from lambdas.core.survey import ComparisonSurvey, LeftAlone, Same, Survey
-from lambdas.core.transfer import PlanListing
+from lambdas.core.record import transfer_life
+from lambdas.core.seats.commands import Command
+from lambdas.core.survey.survey import ComparisonSurvey, LeftAlone, Same, Survey
 from lambdas.handlers.states.survey_ends import SurveyInput, survey_ends
 from tests.lambdas.builders import ENDS, IRELAND, SOURCE_ID, WEST, announcement, chunk, plan, request, survey, transfer
 from tests.lambdas.cloud import Cloud
@@ -200,7 +200,7 @@ def test_a_destination_that_is_not_empty_is_compared_with_the_listing() -> None:
     assert found.to_send == COMPARISON
     assert (found.folder, found.goes_on) == ("changed/1/", False)
     asked = [command for _, _, command in cloud.commands[IRELAND].sent if command and command["side"] == "comparison"]
-    assert [(command["path"], command["parts"]) for command in asked] == [("/restore", 3)]
+    assert [(command["end"]["path"], command["parts"]) for command in asked] == [("/restore", 3)]
     record = cloud.transfers.get("first")
     assert record is not None
     assert record.same == Same(files=2, bytes=10**9 - 7)

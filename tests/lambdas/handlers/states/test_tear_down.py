@@ -3,13 +3,14 @@ from collections.abc import Iterable
 import pytest
 
 from lambdas.adapters.records import CommandResult
-from lambdas.core import transfer_life
-from lambdas.core.ends.commands import Command
+from lambdas.core.chunks.transfer_plan import PlanListing
 from lambdas.core.errors import TeardownIncomplete
 from lambdas.core.fleet.firewall import Rule
 from lambdas.core.intake.destination_lock import Holding
-from lambdas.core.transfer import AcceptedTransfer, PlanListing
-from lambdas.core.transfer_record import TransferRecord
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import TransferRecord
+from lambdas.core.seats.commands import Command
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.tear_down import TearDownInput, tear_down
 from tests.lambdas.builders import (
@@ -38,7 +39,7 @@ def joined() -> Cloud:
         "listing/part-00000.ndjson",
         "announced/nightly.json",
         "manifest/part-00000.ndjson",
-        "digests/9f86d081884c7d659a2feaa0c55ad015/sender/p",
+        "digests/9f86d081884c7d659a2feaa0c55ad015/s0/p",
         "plan.json",
     ):
         cloud.objects.put(f"{ENDS}{name}", b"")

@@ -3,7 +3,6 @@ from typing import Any
 
 import pytest
 
-from lambdas.core import transfer_life
 from lambdas.core.errors import (
     DestinationBusy,
     DestinationTaken,
@@ -12,9 +11,11 @@ from lambdas.core.errors import (
     TransferEnding,
     TransferRunning,
 )
+from lambdas.core.fleet.membership import Membership
 from lambdas.core.intake.destination_lock import Busy, Holding
-from lambdas.core.transfer import RECEIVER_PORTS, AcceptedTransfer, Membership
-from lambdas.core.transfer_record import EndStatus
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import EndStatus
+from lambdas.core.transfer.accepted import RECEIVER_PORTS, AcceptedTransfer
 from lambdas.handlers.states.tear_down import TearDownInput, tear_down
 from lambdas.handlers.states.validate_request import ValidateInput, validate_request
 from tests.lambdas.builders import (
@@ -199,7 +200,7 @@ def ended(cloud: Cloud, status: EndStatus = "FAILED") -> AcceptedTransfer:
     cloud.transfers.change(accepted, transfer_life.note(plan=plan("mine")))
     cloud.agents.write_membership(shared("mine"), Membership(version=1, paths=[]))
     cloud.agents.write_membership(shared("mine"), Membership(version=2, paths=[]))
-    cloud.agents.progresses[shared("mine"), "sender"] = progress()
+    cloud.agents.progresses[shared("mine"), "s0"] = progress()
     cloud.nodes.put(node(transfer_id="mine", state="LOST"))
     cloud.transfers.change(accepted, transfer_life.close(status))
     cloud.locks.release(DESTINATION_ID, "mine")
@@ -220,7 +221,7 @@ def test_resumed_it_is_the_next_run_of_the_same_transfer_and_finds_nothing_of_th
     record = cloud.transfers.get("mine")
     assert record is not None
     assert (record.running, record.plan) == (True, None)
-    assert (cloud.agents.membership(shared("mine")), cloud.agents.progress(shared("mine"), "sender")) == (None, None)
+    assert (cloud.agents.membership(shared("mine")), cloud.agents.progress(shared("mine"), "s0")) == (None, None)
     assert cloud.nodes.of("mine") == []
     assert cloud.locks.acquire(DESTINATION_ID, "/restore", "other") == Busy("mine")
 

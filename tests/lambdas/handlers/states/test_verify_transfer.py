@@ -2,10 +2,10 @@ import json
 
 import pytest
 
-from lambdas.core import transfer_life
+from lambdas.core.chunks.transfer_plan import PlanListing, TransferPlan
 from lambdas.core.errors import FilesSkipped, VerificationFailed
-from lambdas.core.survey import Unselected
-from lambdas.core.transfer import PlanListing, TransferPlan
+from lambdas.core.record import transfer_life
+from lambdas.core.survey.survey import Unselected
 from lambdas.handlers.states.verify_transfer import VerifyInput, verify_transfer
 from tests.lambdas.builders import ENDS, PLAN_ID, chunk, delivered, plan, transfer
 from tests.lambdas.cloud import Cloud
@@ -15,11 +15,11 @@ def prepared(sender: dict[int, str], receiver: dict[int, str], states: list[str]
     cloud = Cloud()
     # Three entries, all in the first chunk.
     cloud.chunks.put_all(chunk(at, state=state, files=0 if at else 3) for at, state in enumerate(states))
-    for side, digests in (("sender", sender), ("receiver", receiver)):
+    for seat_id, digests in (("s0", sender), ("r0", receiver)):
         lines = [json.dumps({"entry": entry, "digest": digest}) for entry, digest in digests.items()]
         half = len(lines) // 2
         for part, some in enumerate((lines[:half], lines[half:])):
-            key = f"{ENDS}digests/{PLAN_ID}/{side}/part-{part:05d}.ndjson"
+            key = f"{ENDS}digests/{PLAN_ID}/{seat_id}/part-{part:05d}.ndjson"
             cloud.objects.put(key, "\n".join([*some, ""]).encode())
     return cloud, VerifyInput(transfer=transfer(), plan=plan(chunks=len(states), files=3))
 

@@ -4,10 +4,11 @@ import pytest
 
 from lambdas.core.errors import BudgetTooSmall
 from lambdas.core.estimate.estimate import Estimate
-from lambdas.core.request import Objective
+from lambdas.core.places.machines import TransitRegion
+from lambdas.core.request.request import Objective
 from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.core.tariff.prices import PriceBook
-from lambdas.core.transfer import AcceptedTransfer, TransitRegion
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.estimate.estimation import estimate_for
 from lambdas.operations.estimate.routing import ways_of
 from tests.lambdas.builders import IRELAND, WEST, figure, profile, transfer

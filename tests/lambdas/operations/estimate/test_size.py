@@ -9,10 +9,10 @@ from lambdas.core.estimate.figures import Figure
 from lambdas.core.estimate.fitting import MOST_BYTES, MOST_CANDIDATES, fitted, size_of
 from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.estimate.undecided import Undecided
-from lambdas.core.request import Objective
+from lambdas.core.places.machines import TransitRegion
+from lambdas.core.request.request import Objective
 from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.core.tariff.relay_prices import RelayPrice
-from lambdas.core.transfer import TransitRegion
 from lambdas.operations.estimate.estimation import estimate_for
 from tests.lambdas.builders import IRELAND, WEST, estimate, profile, transfer
 from tests.lambdas.cloud import Cloud

@@ -7,9 +7,10 @@ import pytest
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.figures import EndFigures
 from lambdas.core.estimate.type_choice import Offer
-from lambdas.core.request import Objective
+from lambdas.core.places.machines import ExistingRelay, TransitRegion
+from lambdas.core.request.request import Objective
 from lambdas.core.tariff.instance_types import TypeFacts
-from lambdas.core.transfer import AcceptedTransfer, ExistingRelay, TransitRegion
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.estimate.estimation import estimate_for
 from tests.lambdas.builders import IRELAND, WEST, profile, transfer
 from tests.lambdas.cloud import Cloud

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from lambdas.adapters.records import NotManagedError
-from lambdas.core import transfer_life
-from lambdas.core.ends.commands import Share
 from lambdas.core.errors import InvalidRequest, NoCapacity
 from lambdas.core.estimate.route_use import RouteUse
+from lambdas.core.fleet.membership import Membership, TransferPath
 from lambdas.core.fleet.relay_node import Node
+from lambdas.core.record import transfer_life
+from lambdas.core.seats.commands import Share
 from lambdas.core.spending.meter import relay_dollars
-from lambdas.core.transfer import AcceptedTransfer, Membership, TransferPath
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
 from lambdas.handlers.states.tear_down import TearDownInput, tear_down

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from lambdas.core import transfer_life
-from lambdas.core.bandwidth import BandwidthLimit
 from lambdas.core.chunks.progress import LaneProgress
+from lambdas.core.record import transfer_life
+from lambdas.core.request.bandwidth import BandwidthLimit
 from lambdas.handlers.reactions.replace_relay import replace_relay
 from lambdas.handlers.reactions.watch_relays import watch_relays
 from lambdas.operations import reconciliation
@@ -35,7 +35,7 @@ def burst(rate: float) -> Cloud:
         sent = int((cloud.clock.now() - began) * rate * 1e6)
         lane = LaneProgress(path_id="direct", lane=0, bytes=sent, rate=rate)
         said = {"at": cloud.clock.now(), "first_byte_at": began, "lanes": [lane], "bytes": sent, "moved_bytes": sent}
-        cloud.agents.progresses[SHARED, "sender"] = progress(1).model_copy(update=said)
+        cloud.agents.progresses[SHARED, "s0"] = progress(1).model_copy(update=said)
 
     for at in range(0, 300, 2):
         cloud.clock.at(at, report)

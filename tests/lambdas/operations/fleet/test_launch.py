@@ -2,11 +2,11 @@
 
 import pytest
 
-from lambdas.core import transfer_life
 from lambdas.core.errors import LaunchRefused, NoCapacity
 from lambdas.core.estimate.budget import needed
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Estimated
 from lambdas.core.spending.meter import BudgetDecision
-from lambdas.core.transfer_record import Estimated
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
 from lambdas.operations.estimate.estimation import estimate_for
 from lambdas.operations.fleet.growth import launch_pairs
@@ -105,7 +105,7 @@ def test_dearer_type_is_launched_where_the_budget_bears_it_as_many_as_it_bears()
 def test_late_launch_of_a_dearer_type_is_held_against_what_has_been_spent() -> None:
     """More was sent again than was estimated: what the row left free has gone."""
     cloud, record = allowing(10.0)
-    cloud.agents.progresses[record.transfer.shared, "sender"] = progress(sent=530 * 10**9)
+    cloud.agents.progresses[record.transfer.shared, "s0"] = progress(sent=530 * 10**9)
     with pytest.raises(NoCapacity, match="does not bear more relays"):
         launch_stage(cloud.world, record, 0, [1], 1, [DEAR])
 

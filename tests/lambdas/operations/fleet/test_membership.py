@@ -1,7 +1,7 @@
-from lambdas.core import transfer_life
 from lambdas.core.fleet import node_life
+from lambdas.core.fleet.membership import Membership
 from lambdas.core.fleet.relay_node import Node
-from lambdas.core.transfer import Membership
+from lambdas.core.record import transfer_life
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.operations.fleet import relay_end
 from lambdas.operations.fleet.membership import settle

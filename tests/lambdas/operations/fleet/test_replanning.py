@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import LaneProgress
 from lambdas.core.fleet.relay_watch import Look, PathLook, Watch
-from lambdas.core.request import Objective
+from lambdas.core.places.machines import TransitRegion
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Estimated
+from lambdas.core.request.request import Objective
 from lambdas.core.tariff.instance_types import TypeFacts
-from lambdas.core.transfer import TransitRegion
-from lambdas.core.transfer_record import Estimated
 from lambdas.handlers.reactions.replace_relay import replace_relay
 from lambdas.handlers.reactions.watch_relays import watch_relays
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
@@ -54,7 +54,7 @@ def moving(rates: dict[str, float], *, budget: float | None = None, **wish: Any)
             if path in serving
         ]
         said = {"at": cloud.clock.now(), "first_byte_at": began, "lanes": lanes, "bytes": 10**9, "moved_bytes": 10**9}
-        cloud.agents.progresses[SHARED, "sender"] = progress(1).model_copy(update=said)
+        cloud.agents.progresses[SHARED, "s0"] = progress(1).model_copy(update=said)
 
     report()
     looked(cloud, rates)
@@ -190,7 +190,7 @@ def test_nothing_is_planned_for_the_last_chunks_on_their_way() -> None:
     record = cloud.transfers.get("first")
     assert isinstance(record, Estimated)
     lanes = len(path_ids(cloud))
-    said = cloud.agents.progresses[SHARED, "sender"]
+    said = cloud.agents.progresses[SHARED, "s0"]
     left = plan(size=said.bytes + lanes * record.plan.chunk_size_bytes)
     cloud.transfers.change(record.transfer, transfer_life.note(plan=left))
     assert due(cloud) == {"first": "known"}
@@ -211,7 +211,7 @@ def test_plan_is_due_after_the_look_that_it_goes_by() -> None:
         put(kind, detail)
 
     cloud.clock.sleep(10)
-    reported_at = cloud.agents.progresses[SHARED, "sender"].at
+    reported_at = cloud.agents.progresses[SHARED, "s0"].at
     cloud.events.put = note  # type: ignore[method-assign]
     told(cloud)
     assert looked_at[0] == reported_at

@@ -5,11 +5,11 @@ from typing import Any, Literal
 
 import pytest
 
-from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import LaneProgress
 from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.topology import routes_of
+from lambdas.core.record import transfer_life
 from lambdas.handlers.reactions.reconcile import reconcile
 from lambdas.handlers.reactions.replace_relay import replace_relay
 from lambdas.operations.estimate import routing
@@ -31,7 +31,7 @@ def report(cloud: Cloud, rate: Rates) -> None:
     """What the sender says now: each path that serves carries what `rate` says."""
     lanes = [LaneProgress(path_id=path, lane=0, bytes=10**9, rate=rate(path)) for path in path_ids(cloud)]
     said = {"at": cloud.clock.now(), "first_byte_at": 900.0, "lanes": lanes, "bytes": 10**9, "moved_bytes": 10**9}
-    cloud.agents.progresses[SHARED, "sender"] = progress(1).model_copy(update=said)
+    cloud.agents.progresses[SHARED, "s0"] = progress(1).model_copy(update=said)
     looked(cloud, {path: rate(path) for path in path_ids(cloud)})
 
 
@@ -75,8 +75,8 @@ def test_nothing_is_launched_elsewhere_while_an_end_hangs() -> None:
 
 def test_report_of_a_sender_that_fell_silent_changes_nothing() -> None:
     cloud = moving(SLOW)
-    stale = cloud.agents.progresses[SHARED, "sender"].model_copy(update={"at": cloud.clock.now() - 60})
-    cloud.agents.progresses[SHARED, "sender"] = stale
+    stale = cloud.agents.progresses[SHARED, "s0"].model_copy(update={"at": cloud.clock.now() - 60})
+    cloud.agents.progresses[SHARED, "s0"] = stale
     assert due(cloud) == {"first": "known"}
 
 
@@ -202,7 +202,7 @@ def test_relays_that_drained_when_the_function_died_are_ended_at_the_next_look(m
     assert len(draining(cloud)) == 3
     cloud.tokens.put("first", "token", 1)
     cloud.executions.statuses[ARN] = "RUNNING"
-    cloud.agents.progresses[SHARED, "receiver"] = progress(1)
+    cloud.agents.progresses[SHARED, "r0"] = progress(1)
     reconcile(look_due(), cloud.world)
     for kind, about in [one for one in cloud.events.put_events if one[0] == "Relay Lost"]:
         body = {"schemaVersion": 1, "type": kind, **about}

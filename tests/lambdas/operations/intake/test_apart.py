@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from lambdas.adapters.records import CommandResult
-from lambdas.core.ends.commands import Command
 from lambdas.core.errors import CommandFailed, SurveyProblem
-from lambdas.core.whereabouts import DirectoryWay, Place
+from lambdas.core.seats.commands import Command
+from lambdas.core.survey.whereabouts import DirectoryWay, Whereabouts
 from lambdas.operations.intake.apart import check_apart
 from tests.lambdas.builders import IRELAND, WEST, survey, transfer
 from tests.lambdas.cloud import Cloud
@@ -44,7 +44,9 @@ class Machines:
         destination = survey().destination.model_copy(update={"ways": [other], "kernel": THEIRS})
         self.cloud.transfers.create(transfer(**asked))
         try:
-            check_apart(transfer(**asked), OURS, [Place(path="/x%20y", ways=[own])], destination, self.cloud.world)
+            check_apart(
+                transfer(**asked), OURS, [Whereabouts(path="/x%20y", ways=[own])], destination, self.cloud.world
+            )
         finally:
             assert self.marks == set(), "no mark stays"
 

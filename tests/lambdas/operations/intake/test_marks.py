@@ -6,12 +6,12 @@ from typing import TypeVar
 import pytest
 
 from lambdas.adapters.records import CommandResult
-from lambdas.core import transfer_life
-from lambdas.core.ends.commands import Command
 from lambdas.core.errors import CommandFailed, TransferFenced
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_record import TransferRecord
-from lambdas.core.whereabouts import Place
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import TransferRecord
+from lambdas.core.seats.commands import Command
+from lambdas.core.survey.whereabouts import Whereabouts
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations import teardown
 from lambdas.operations.intake.apart import check_apart
 from tests.lambdas.builders import ARN, DESTINATION_ID, IRELAND, WEST, survey, transfer
@@ -47,7 +47,7 @@ class Survey:
     def check(self, mine: AcceptedTransfer) -> None:
         """Whether source and destination are apart, as far as the function comes."""
         destination = survey().destination.model_copy(update={"ways": [ALIKE[1]], "kernel": THEIRS})
-        check_apart(mine, OURS, [Place(path="/x%20y", ways=[ALIKE[0]])], destination, self.cloud.world)
+        check_apart(mine, OURS, [Whereabouts(path="/x%20y", ways=[ALIKE[0]])], destination, self.cloud.world)
 
     def goes_on(self) -> None:
         """In another function, which nobody ends."""

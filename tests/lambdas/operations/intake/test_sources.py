@@ -2,10 +2,10 @@
 
 import pytest
 
-from lambdas.core import transfer_life
 from lambdas.core.errors import DeletionRefused, SurveyProblem
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.whereabouts import DirectoryWay, FileSystem, Place
+from lambdas.core.record import transfer_life
+from lambdas.core.survey.whereabouts import DirectoryWay, FileSystem, Whereabouts
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.intake.sources import check_mirror, check_sources, remember_mirror
 from tests.lambdas.builders import ARN, paths, plan, transfer
 from tests.lambdas.cloud import Cloud
@@ -13,9 +13,9 @@ from tests.lambdas.cloud import Cloud
 AGAIN = f"{ARN}-again"
 
 
-def on(kind: str, identity: str | None = None) -> list[Place]:
+def on(kind: str, identity: str | None = None) -> list[Whereabouts]:
     where = FileSystem(kind=kind, mount_point="/srv", id=identity)
-    return [Place(path="/srv/media", ways=[DirectoryWay(directories=["1:2"], names=[], file_system=where)])]
+    return [Whereabouts(path="/srv/media", ways=[DirectoryWay(directories=["1:2"], names=[], file_system=where)])]
 
 
 def resumed(cloud: Cloud) -> AcceptedTransfer:

@@ -5,12 +5,12 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 from jsonschema import Draft202012Validator
 
-from lambdas.core import transfer_life
 from lambdas.core.errors import Throttled, WriteConflict
 from lambdas.core.estimate.profile import Known
 from lambdas.core.learning.sample import Sample
-from lambdas.core.transfer import AcceptedTransfer
-from lambdas.core.transfer_record import Outcome, TransferRecord
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Outcome, TransferRecord
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.handlers.states.write_report import ReportInput, write_report
 from lambdas.operations.report import beside, learning
 from tests.lambdas.builders import ARN, estimate, node, plan, transfer

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
-from lambdas.core import transfer_life
-from lambdas.core.ends.epochs import first_epoch
 from lambdas.core.errors import CptError
 from lambdas.core.estimate.budget import held_back
+from lambdas.core.fleet.membership import Membership, TransferPath
+from lambdas.core.record import transfer_life
+from lambdas.core.seats.epochs import first_epoch
 from lambdas.core.spending.meter import control_dollars
 from lambdas.core.tariff import cost
-from lambdas.core.transfer import Membership, TransferPath
 from lambdas.handlers.reactions.reconcile import reconcile
 from lambdas.handlers.reactions.replace_relay import replace_relay
 from lambdas.handlers.reactions.watch_ends import watch_ends

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
+from lambdas.core.fleet.membership import BudgetLease
 from lambdas.core.fleet.relay_node import Node
-from lambdas.core.transfer import BudgetLease
 from lambdas.operations.spending import metering
 from tests.lambdas.builders import SHARED, node, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import spawned
-from tests.lambdas.operations.ends.test_end_daemons import Moving
+from tests.lambdas.operations.seats.test_end_daemons import Moving
 
 
 def moving(**objective: Any) -> Cloud:
@@ -112,10 +112,10 @@ def test_of_two_leases_of_one_moment_the_smaller_one_counts() -> None:
 def test_a_sender_that_is_started_again_gets_its_own_lease_before_it_begins() -> None:
     ends = Moving(objective={"maxCostUsd": 1.0})
     ends.minute()
-    del ends.alive["sender"]
+    del ends.alive["s0"]
     while "restarted" not in ends.minute():
         pass
-    started = ends.sent("sender")[-1]
+    started = ends.sent("s0")[-1]
     granted = lease(ends.cloud)
     assert granted
     assert (granted.start, granted.sent_bytes) == (started, 0)

@@ -2,11 +2,12 @@ from typing import Any
 
 import pytest
 
-from lambdas.core import transfer_life
 from lambdas.core.chunks.progress import Progress
+from lambdas.core.chunks.transfer_plan import PlanListing
+from lambdas.core.fleet.membership import Membership
 from lambdas.core.fleet.relay_node import Node
+from lambdas.core.record import transfer_life
 from lambdas.core.spending.meter import BudgetDecision, Decision
-from lambdas.core.transfer import Membership, PlanListing
 from lambdas.handlers.reactions.reconcile import reconcile
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
@@ -52,7 +53,7 @@ def report(cloud: Cloud, *, moved: int, delivered: int | None = None, start: int
     found = progress(sent=moved if delivered is None else delivered, rate=rate, start=start)
     direct = [lane for lane in found.lanes if lane.path_id == "direct"]
     changes = {"moved_bytes": moved, "first_byte_at": 1000.0, "lanes": direct}
-    cloud.agents.progresses[SHARED, "sender"] = Progress.model_validate(found.model_copy(update=changes))
+    cloud.agents.progresses[SHARED, "s0"] = Progress.model_validate(found.model_copy(update=changes))
 
 
 def look(cloud: Cloud) -> Decision:
@@ -75,7 +76,7 @@ def test_a_look_is_kept_and_money_only_grows() -> None:
     first = spent(cloud)
     assert first.egress == pytest.approx(0.1 * 0.02)
     assert first.relays == pytest.approx(2 * 60 * 0.1 / 3600)
-    del cloud.agents.progresses[SHARED, "sender"]
+    del cloud.agents.progresses[SHARED, "s0"]
     cloud.clock.time += 60
     look(cloud)
     assert spent(cloud).egress == first.egress
@@ -165,10 +166,10 @@ def test_between_two_zones_of_one_region_the_direct_path_is_metered_and_stopped_
     cloud = Cloud()
     inside = figures(egress=0.0).model_copy(update={"cross_zone": figure(0.02, "published")})
     begin(cloud, accepted, estimate(0).model_copy(update={"figures": inside}))
-    cloud.agents.progresses[accepted.shared, "sender"] = progress(sent=5 * 10**8, rate=1.0)
+    cloud.agents.progresses[accepted.shared, "s0"] = progress(sent=5 * 10**8, rate=1.0)
     assert look(cloud) is Decision.GO_ON
     assert (spent(cloud).egress, spent(cloud).cross_zone) == (0, pytest.approx(0.5 * 0.02))
-    cloud.agents.progresses[accepted.shared, "sender"] = progress(sequence=2, sent=9 * 10**8, rate=400.0)
+    cloud.agents.progresses[accepted.shared, "s0"] = progress(sequence=2, sent=9 * 10**8, rate=400.0)
     assert look(cloud) is Decision.STOP
     assert spent(cloud).cross_zone == pytest.approx(0.9 * 0.02)
     assert spent(cloud).total < BUDGET
@@ -194,8 +195,8 @@ def test_relays_are_released_and_the_rest_goes_on_the_direct_path() -> None:
 def test_what_did_not_cross_the_network_costs_nothing(wish: dict[str, Any]) -> None:
     cloud = spawned(1, **wish)
     report(cloud, moved=10**9)
-    said = cloud.agents.progresses[SHARED, "sender"]
-    cloud.agents.progresses[SHARED, "sender"] = said.model_copy(update={"saved_bytes": 7 * 10**8})
+    said = cloud.agents.progresses[SHARED, "s0"]
+    cloud.agents.progresses[SHARED, "s0"] = said.model_copy(update={"saved_bytes": 7 * 10**8})
     assert _spent_of(cloud, delivered_bytes=10**9) == pytest.approx(0.3 * 0.02)
     # The event that ends it says the same of all.
     cloud.transfers.change(transfer(), transfer_life.finish(delivered(sent_bytes=2 * 10**9, saved_bytes=10**9)))
@@ -207,16 +208,16 @@ def test_what_the_destination_had_of_changed_files_costs_nothing() -> None:
     listing = PlanListing(parts=1, digest=LISTING_DIGEST, planned_folder="c/", planned_parts=1, equal_folder="e/")
     cloud.transfers.change(transfer(), transfer_life.note(plan=plan().model_copy(update={"listing": listing})))
     report(cloud, moved=10**9)
-    said = cloud.agents.progresses[SHARED, "sender"]
-    cloud.agents.progresses[SHARED, "sender"] = said.model_copy(update={"saved_bytes": 10**9 - 10**6})
+    said = cloud.agents.progresses[SHARED, "s0"]
+    cloud.agents.progresses[SHARED, "s0"] = said.model_copy(update={"saved_bytes": 10**9 - 10**6})
     assert _spent_of(cloud, delivered_bytes=10**9) == pytest.approx(10**6 * 0.02 / 1e9)
 
 
 def test_a_sender_that_may_save_nothing_pays_for_what_arrived_whatever_it_says() -> None:
     cloud = spawned(1)
     report(cloud, moved=10**9)
-    said = cloud.agents.progresses[SHARED, "sender"]
-    cloud.agents.progresses[SHARED, "sender"] = said.model_copy(update={"saved_bytes": 10**9})
+    said = cloud.agents.progresses[SHARED, "s0"]
+    cloud.agents.progresses[SHARED, "s0"] = said.model_copy(update={"saved_bytes": 10**9})
     assert _spent_of(cloud, delivered_bytes=10**9) == pytest.approx(0.02)
 
 
@@ -224,7 +225,7 @@ def test_lanes_drain_before_their_relays_are_terminated() -> None:
     cloud = joined(maxCostUsd=BUDGET)
     report(cloud, moved=2 * 10**8)
     through_relays = progress(sent=2 * 10**8).model_copy(update={"moved_bytes": 2 * 10**8})
-    cloud.agents.progresses[SHARED, "sender"] = through_relays
+    cloud.agents.progresses[SHARED, "s0"] = through_relays
     seen: list[tuple[int, Membership | None]] = []
 
     def drained() -> None:

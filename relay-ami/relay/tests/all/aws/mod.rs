@@ -15,7 +15,7 @@ use cpt_control_aws::aws::Aws;
 use cpt_control_aws::clients::{Setup, Times};
 use cpt_ends_posix::{PosixDestination, PosixSource};
 use cpt_relay::acceptor::Limits;
-use cpt_relay::control::{Control, ControlError, Delivery, KeyRecord, Side, Undelivered, until_answered};
+use cpt_relay::control::{Control, ControlError, Delivery, KeyRecord, Seat, Undelivered, until_answered};
 use cpt_relay::documents::attributes::Preserve;
 use cpt_relay::documents::chunk::{Chunk, ChunkState, range_key};
 use cpt_relay::documents::command::{Compress, ControlPlace};
@@ -95,8 +95,9 @@ impl Account {
         let listeners = cpt_relay::net::listen(&["127.0.0.1:0".parse().unwrap()], &to_receive).unwrap();
         let std::net::SocketAddr::V4(address) = listeners[0].local_addr().unwrap() else { panic!("not IPv4") };
         let (control, identity) = (self.control(&to_receive), Identity::generate().unwrap());
-        control.publish_key(Side::Receiver, &Self::key(&identity, None)).unwrap();
+        control.publish_key(Seat::RECEIVER, &Self::key(&identity, None)).unwrap();
         let config = receive::Config {
+            seat: Seat::RECEIVER,
             transfer: transfer.clone(),
             epoch: 1,
             before: None,
@@ -123,9 +124,10 @@ impl Account {
         let item = json!({"transferId": PARTITION, "record": "membership", "membership": document});
         self.cloud.put_item("transfers", ["transferId", "record"], &item);
         let (control, identity) = (self.control(&to_send), Identity::generate().unwrap());
-        control.publish_key(Side::Sender, &Self::key(&identity, Some(self.transfer.router_key))).unwrap();
+        control.publish_key(Seat::SENDER, &Self::key(&identity, Some(self.transfer.router_key))).unwrap();
         let key = kept_route_key(&self.transfer.directory.path().join("route.key")).unwrap();
         let config = send::Config {
+            seat: Seat::SENDER,
             epoch: 1,
             has_fixed_lanes: false,
             before: None,
@@ -169,8 +171,8 @@ fn trouble_with_every_call_that_outlasts_the_retries_costs_no_transfer() {
         ("UpdateItem", "lease", Fault::Status(500, "InternalServerError")),
         ("Query", "", Fault::Status(400, "ProvisionedThroughputExceededException")),
         ("UpdateItem", ":digest", Fault::Status(400, "ProvisionedThroughputExceededException")),
-        ("PutObject", "/sender/", unavailable),
-        ("PutObject", "/receiver/", unavailable),
+        ("PutObject", "/s0/", unavailable),
+        ("PutObject", "/r0/", unavailable),
         ("GetItem", "membership", unavailable),
         ("GetItem", "membership", Fault::Silence),
     ];
@@ -232,7 +234,7 @@ fn deliveries_that_are_throttled_do_not_slow_reports() {
     let delivering = std::thread::spawn(move || while deliverer.deliver(&deliveries).is_err() {});
     let report = |sequence| {
         let before = Instant::now();
-        control.write_progress(Side::Receiver, &progress(sequence)).unwrap();
+        control.write_progress(Seat::RECEIVER, &progress(sequence)).unwrap();
         assert!(!control.fenced().unwrap());
         let took = before.elapsed();
         std::thread::sleep(Duration::from_millis(20));

@@ -78,8 +78,8 @@ fn ends_and_scans_obey_sigterm_while_their_calls_hang() {
     for (name, signal) in [("receive", None), ("send", None), ("scan-source", Some(15)), ("scan-digests", Some(15))] {
         let calls = cloud.left();
         let mut child = start(folder.path(), &cloud, name, |command| {
-            if command.get("paths").is_some() {
-                command["paths"] = json!([source]);
+            if command["end"].get("paths").is_some() {
+                command["end"]["paths"] = json!([source]);
             }
         });
         wait_for("a call", || (cloud.left() != calls).then_some(()));

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io;
 
 use cpt_ends_posix::PosixDestination;
-use cpt_relay::control::{Control as _, KeyRecord, Side};
+use cpt_relay::control::{Control as _, KeyRecord, Seat};
 use cpt_relay::digest::Proof;
 use cpt_relay::documents::extras::Remaining;
 use cpt_relay::documents::survey::part_key;
@@ -126,10 +126,10 @@ fn an_order_that_was_ended_or_overtaken_removes_nothing() {
     assert!(matches!(world.remove(&survey), Err(MirrorError::Void)));
     fs::remove_file(record).unwrap();
     let receiver = |epoch| KeyRecord { epoch, tls_public_key: String::new(), route_public_key: None, address: None };
-    world.control.publish_key(Side::Receiver, &receiver(2 * PROCESSES_PER_START)).unwrap();
+    world.control.publish_key(Seat::RECEIVER, &receiver(2 * PROCESSES_PER_START)).unwrap();
     assert!(matches!(world.remove(&survey), Err(MirrorError::Void)));
     assert_eq!(world.left(), ["a", "b"]);
-    world.control.publish_key(Side::Receiver, &receiver(2 * PROCESSES_PER_START - 1)).unwrap();
+    world.control.publish_key(Seat::RECEIVER, &receiver(2 * PROCESSES_PER_START - 1)).unwrap();
     assert_eq!(world.remove(&survey).unwrap().entries, 1);
 }
 

@@ -9,7 +9,7 @@ use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan;
 use cpt_relay::acceptor::Limits;
 use cpt_relay::compare::Listing;
-use cpt_relay::control::{Control, KeyRecord, Side};
+use cpt_relay::control::{Control, KeyRecord, Seat};
 use cpt_relay::documents::attributes::Preserve;
 use cpt_relay::documents::chunk::ChunkState;
 use cpt_relay::documents::command::{Compare, Verify};
@@ -106,8 +106,9 @@ fn receive_as_a_process(folder: &Path) {
     let listeners = net::listen(&[SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)], &stop).unwrap();
     let address = Some(listeners[0].local_addr().unwrap().to_string());
     let key = KeyRecord { epoch, tls_public_key: peer::to_text(identity.public()), route_public_key: None, address };
-    assert!(control.publish_key(Side::Receiver, &key).unwrap());
+    assert!(control.publish_key(Seat::RECEIVER, &key).unwrap());
     let config = receive::Config {
+        seat: Seat::RECEIVER,
         transfer: TransferId::new("t-1").unwrap(),
         epoch,
         before: None,
@@ -131,7 +132,7 @@ fn receiver(transfer: &Transfer) -> Child {
     program.args(["--exact", name, "--nocapture"]).env(FOLDER, transfer.directory.path()).env(EPOCH, transfer.epoch.to_string());
     let child = program.stdout(Stdio::null()).spawn().unwrap();
     let address: SocketAddr = wait_for("a receiver", || {
-        let key = transfer.control.key(Side::Receiver).unwrap().filter(|key| key.epoch == transfer.epoch);
+        let key = transfer.control.key(Seat::RECEIVER).unwrap().filter(|key| key.epoch == transfer.epoch);
         key.and_then(|key| key.address)?.parse().ok()
     });
     let SocketAddr::V4(address) = address else { panic!("{address} is not IPv4") };

@@ -116,7 +116,7 @@ fn what_a_repair_has_not_changed_is_not_repaired_again() {
     let send::Outcome::DigestMismatch(why) = &outcome else { panic!("{outcome:?}") };
     assert!(why.contains("has mode 0 and should have"), "{why}");
     assert!(matches!(receiver.join(), receive::Outcome::Disagreed(_)));
-    let moved = transfer.record("progress-sender").unwrap()["movedBytes"].as_u64().unwrap();
+    let moved = transfer.record("progress-s0").unwrap()["movedBytes"].as_u64().unwrap();
     assert_eq!(moved, 2 * bytes);
 }
 

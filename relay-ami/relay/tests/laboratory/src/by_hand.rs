@@ -17,7 +17,7 @@ use cpt_ends_posix::{PosixDestination, PosixSource, nameless};
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan::{self, PLAN_KEY, RANGE_SIZE};
 use cpt_relay::acceptor::Limits;
-use cpt_relay::control::{Control, ControlError, Side};
+use cpt_relay::control::{Control, ControlError, Seat};
 use cpt_relay::defaults::{PORT, THREADS_AT_ONCE};
 use cpt_relay::documents::event::Failure;
 use cpt_relay::documents::membership::{Hop, Membership, Path};
@@ -148,6 +148,7 @@ fn receive(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     let (destination, rules) = (in_directory(destination)?, roles::rules()?);
     let destination = PosixDestination::new(destination).keeping(options.keep_replaced.as_ref(), &transfer);
     let config = receive::Config {
+        seat: Seat::RECEIVER,
         transfer,
         epoch: FIRST_EPOCH,
         before: None,
@@ -175,14 +176,14 @@ fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     if options.rate_mbps.is_some() && !by_options {
         return Err(CliError::Usage("--rate-mbps needs --direct or --via; bandwidthLimitMbps of the membership is the rate".to_owned()));
     }
-    let sender = Sender::new(transfer, FIRST_EPOCH, end_roles::route_key(options.route_key.as_deref())?, roles::rules()?)?;
+    let sender = Sender::new(transfer, (Seat::SENDER, FIRST_EPOCH), end_roles::route_key(options.route_key.as_deref())?, roles::rules()?)?;
     let overflow = options.control_dir.as_ref().and_then(|directory| nameless(std::fs::File::open(directory).ok()?).ok());
     // As a daemon has both beside its command.
     let journal = options.route_key.as_ref().map(|key| sent_journal::open(&key.with_extension("sent")));
     let journal = journal.transpose().map_err(|error| CliError::failed(Failure::SenderError, error))?;
     let sender = sender.noting(journal, overflow).publish(&*control, stop)?;
     if by_options {
-        let key = wait_for_key(&control, Side::Receiver, stop)?;
+        let key = wait_for_key(&control, Seat::RECEIVER, stop)?;
         let receiver = key.address.as_deref().and_then(|address| address.parse().ok());
         let receiver = receiver.ok_or_else(|| CliError::failed(Failure::NoReceiver, "the receiver's record holds no address"))?;
         control.put_membership(&membership(options, receiver, options.lanes.unwrap_or(plan.lanes_per_path))?).map_err(failed)?;
@@ -222,14 +223,14 @@ fn membership(options: &Options, receiver: SocketAddrV4, lanes: u32) -> Result<M
     })
 }
 
-fn wait_for_key(control: &Directory, side: Side, stop: &Stop) -> Result<cpt_relay::control::KeyRecord, CliError> {
+fn wait_for_key(control: &Directory, side: Seat, stop: &Stop) -> Result<cpt_relay::control::KeyRecord, CliError> {
     let deadline = std::time::Instant::now() + KEY_WAIT;
     loop {
         if let Some(key) = control.key(side).map_err(failed)? {
             return Ok(key);
         }
         if std::time::Instant::now() >= deadline || stop.sleep(Duration::from_millis(50)) {
-            return Err(CliError::failed(Failure::NoKey, format!("no key of the {} after {} s", side.as_str(), KEY_WAIT.as_secs())));
+            return Err(CliError::failed(Failure::NoKey, format!("no key of the {} after {} s", side.role.as_str(), KEY_WAIT.as_secs())));
         }
     }
 }
@@ -240,7 +241,7 @@ fn relay(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     let addresses = listen_addresses(options);
     // Before the key is there: whoever dials early waits instead of being refused.
     let listeners = roles::listen(&addresses, stop)?;
-    let key = wait_for_key(&control, Side::Sender, stop)?;
+    let key = wait_for_key(&control, Seat::SENDER, stop)?;
     let route_key = key.route_public_key.as_deref().and_then(peer::route_key_from_text);
     let route_key = route_key.ok_or_else(|| CliError::failed(Failure::NoKey, "the sender's record holds no route key"))?;
     let idle = Duration::from_secs(options.idle_seconds.unwrap_or(IDLE_SECONDS));

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use cpt_relay::control::{Control, ControlError, Delivery, KeyRecord, ProbeResult, Result, Side, Undelivered};
+use cpt_relay::control::{Control, ControlError, Delivery, KeyRecord, ProbeResult, Result, Seat, Undelivered};
 use cpt_relay::documents::chunk::{Chunk, ChunkState, item_key};
 use cpt_relay::documents::event::{Event, FailureReason, Progress};
 use cpt_relay::documents::membership::Membership;
@@ -194,12 +194,12 @@ impl Control for Directory {
         }
     }
 
-    fn publish_key(&self, side: Side, key: &KeyRecord) -> Result<bool> {
-        Self::write_json(&self.record(&format!("key-{}", side.as_str())), key).map(|()| true)
+    fn publish_key(&self, seat: Seat, key: &KeyRecord) -> Result<bool> {
+        Self::write_json(&self.record(&format!("key-{seat}")), key).map(|()| true)
     }
 
-    fn key(&self, side: Side) -> Result<Option<KeyRecord>> {
-        Self::read(&self.record(&format!("key-{}", side.as_str())))
+    fn key(&self, seat: Seat) -> Result<Option<KeyRecord>> {
+        Self::read(&self.record(&format!("key-{seat}")))
     }
 
     fn membership(&self) -> Result<Option<Membership>> {
@@ -211,12 +211,12 @@ impl Control for Directory {
         }
     }
 
-    fn progress(&self, side: Side) -> Result<Option<Progress>> {
-        Self::read(&self.record(&format!("progress-{}", side.as_str())))
+    fn progress(&self, seat: Seat) -> Result<Option<Progress>> {
+        Self::read(&self.record(&format!("progress-{seat}")))
     }
 
-    fn write_progress(&self, side: Side, progress: &Progress) -> Result<()> {
-        Self::write_json(&self.record(&format!("progress-{}", side.as_str())), progress)
+    fn write_progress(&self, seat: Seat, progress: &Progress) -> Result<()> {
+        Self::write_json(&self.record(&format!("progress-{seat}")), progress)
     }
 
     fn write_probe(&self, path: &PathId, result: &ProbeResult) -> Result<()> {
@@ -271,10 +271,10 @@ mod tests {
         let key = KeyRecord { epoch: 1, tls_public_key: "key".to_owned(), route_public_key: None, address: None };
         std::thread::scope(|scope| {
             for _ in 0..4 {
-                scope.spawn(|| (0..50).for_each(|_| assert!(control.publish_key(Side::Receiver, &key).unwrap())));
+                scope.spawn(|| (0..50).for_each(|_| assert!(control.publish_key(Seat::RECEIVER, &key).unwrap())));
             }
         });
-        assert_eq!(control.key(Side::Receiver).unwrap(), Some(key));
+        assert_eq!(control.key(Seat::RECEIVER).unwrap(), Some(key));
         assert_eq!(std::fs::read_dir(folder.path().join("records")).unwrap().count(), 1);
     }
 }

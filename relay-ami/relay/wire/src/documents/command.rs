@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::attributes::Preserve;
+use super::end::{DestinationEnd, End, SourceEnd};
 pub use super::options::{Compare, Compress, Overwrite, SourcePath, Verify};
 use super::percent;
+use super::seat::{Role, Seat};
 use super::selection::Selection;
 use super::text::{
-    AbsolutePath, Address, AnnouncementKey, DirectoryId, HexDigest, KeepName, LandingPath, MarkName, Partition, Region, RouteKeyText,
-    SchemaVersion1, TransferId, UserText,
+    Address, AnnouncementKey, DirectoryId, HexDigest, KeepName, LandingPath, MarkName, Partition, Region, RouteKeyText, SchemaVersion1,
+    TransferId,
 };
 
 /// The control plane in the home region.
@@ -60,13 +61,7 @@ command!(
     ScanSource {
         side: String,
         control: ControlPlace,
-        paths: Vec<SourcePath>,
-        /// What the listing says beyond the default, for it to be kept.
-        #[serde(default)]
-        preserve: Preserve,
-        /// The user that does the work; the default is the one that the daemon is started as.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        run_as: Option<UserText>,
+        end: SourceEnd,
         /// Below the prefix: where what is listed so far is announced.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         announce: Option<AnnouncementKey>,
@@ -88,16 +83,10 @@ command!(
     /// Check the destination.
     ScanDestination {
         side: String,
-        path: AbsolutePath,
+        end: DestinationEnd,
         /// At the top of the destination: what is replaced will be kept there.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         keep_replaced: Option<KeepName>,
-        /// What is to be kept beyond the default.
-        #[serde(default)]
-        preserve: Preserve,
-        /// The user that does the work; the default is the owner of the destination.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        run_as: Option<UserText>,
     }
 );
 command!(
@@ -105,11 +94,8 @@ command!(
     ScanDigests {
         side: String,
         control: ControlPlace,
-        /// The paths of the scan that listed them: nothing else is read.
-        paths: Vec<AbsolutePath>,
-        /// The user that does the work; the default is the one that the daemon is started as.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        run_as: Option<UserText>,
+        /// As in the scan that listed them.
+        end: SourceEnd,
         parts: u64,
     }
 );
@@ -118,10 +104,7 @@ command!(
     ScanComparison {
         side: String,
         control: ControlPlace,
-        path: AbsolutePath,
-        /// The user that does the work; the default is the owner of the destination.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        run_as: Option<UserText>,
+        end: DestinationEnd,
         parts: u64,
         compare: Compare,
         #[serde(default)]
@@ -140,10 +123,7 @@ command!(
     ScanExtras {
         side: String,
         control: ControlPlace,
-        path: AbsolutePath,
-        /// The user that does the work; the default is the owner of the destination.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        run_as: Option<UserText>,
+        end: DestinationEnd,
         parts: u64,
         listing_digest: HexDigest,
         /// Objects of the list of what was left out at the source, and their digest.
@@ -161,8 +141,6 @@ command!(
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         above: Vec<LandingPath>,
         #[serde(default)]
-        preserve: Preserve,
-        #[serde(default)]
         select: Selection,
         /// Below the prefix, ends with a slash: where the extras are listed.
         folder: String,
@@ -178,10 +156,7 @@ command!(
     /// Put a mark into the destination, or take it away again.
     ScanMark {
         side: String,
-        path: AbsolutePath,
-        /// The user that does the work; the default is the owner of the destination.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        run_as: Option<UserText>,
+        end: DestinationEnd,
         name: MarkName,
         /// Whether it is to be there.
         present: bool,
@@ -191,9 +166,7 @@ command!(
     /// Look for the mark in directories of the source's machine.
     ScanMarked {
         side: String,
-        /// The user that does the work; the default is the one that the daemon is started as.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        run_as: Option<UserText>,
+        end: SourceEnd,
         name: MarkName,
         /// Absolute paths, percent-encoded.
         directories: Vec<String>,
@@ -205,10 +178,7 @@ command!(
         control: ControlPlace,
         /// The epoch of the start that has brought everything: what comes later makes this order void.
         epoch: u64,
-        path: AbsolutePath,
-        /// The user that does the work; the default is the owner of the destination.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        run_as: Option<UserText>,
+        end: DestinationEnd,
         /// Below the prefix, ends with a slash: the list.
         folder: String,
         parts: u64,
@@ -229,15 +199,10 @@ command!(
     /// Receive into a directory.
     Receive {
         control: ControlPlace,
+        seat: Seat,
         epoch: u64,
         listen: Vec<Address>,
-        destination: AbsolutePath,
-        /// What is to be kept beyond the default: its unit has the capabilities for it.
-        #[serde(default)]
-        preserve: Preserve,
-        /// The user that does the work; the default is the owner of the destination.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        run_as: Option<UserText>,
+        end: DestinationEnd,
         plan: String,
         #[serde(default)]
         verify: Verify,
@@ -253,13 +218,11 @@ command!(
     /// Send the chunks of a plan.
     Send {
         control: ControlPlace,
+        seat: Seat,
         epoch: u64,
         plan: String,
-        /// The source's paths, as in the scan that listed them: nothing else is read, whatever a manifest names.
-        paths: Vec<AbsolutePath>,
-        /// The user that does the work; the default is the one that the daemon is started as.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        run_as: Option<UserText>,
+        /// As in the scan that listed them.
+        end: SourceEnd,
         keepalive_seconds: u64,
         #[serde(default)]
         compress: Compress,
@@ -344,6 +307,24 @@ impl Command {
         Ok(command)
     }
 
+    /// The end that it reads or writes; a relay and a probe have none.
+    #[must_use]
+    pub const fn end(&self) -> Option<End<'_>> {
+        match self {
+            Self::ScanSource(ScanSource { end, .. })
+            | Self::ScanDigests(ScanDigests { end, .. })
+            | Self::ScanMarked(ScanMarked { end, .. })
+            | Self::Send(Send { end, .. }) => Some(End::Source(end)),
+            Self::ScanDestination(ScanDestination { end, .. })
+            | Self::ScanComparison(ScanComparison { end, .. })
+            | Self::ScanExtras(ScanExtras { end, .. })
+            | Self::ScanMark(ScanMark { end, .. })
+            | Self::Delete(Delete { end, .. })
+            | Self::Receive(Receive { end, .. }) => Some(End::Destination(end)),
+            Self::Relay(_) | Self::ProbeListen(_) | Self::ProbeConnect(_) => None,
+        }
+    }
+
     fn check(&self) -> Result<(), String> {
         let at_least_one =
             |name: &str, length: usize| if length == 0 { Err(format!("{name} is empty; name at least one")) } else { Ok(()) };
@@ -353,14 +334,18 @@ impl Command {
             let right = (0.0..=MAX_PROBE_SECONDS).contains(&seconds);
             if right { Ok(()) } else { Err(format!("seconds is {seconds}; it must be from 0 to {MAX_PROBE_SECONDS}")) }
         };
+        let seat_of = |role: Role, seat: Seat| {
+            if seat.role == role { Ok(()) } else { Err(format!("seat is {seat}, which is none of a {}", role.as_str())) }
+        };
         let life = |name: &str, seconds: u64| {
             let right = (1..=MAX_TIME_TO_LIVE_SECONDS).contains(&seconds);
             if right { Ok(()) } else { Err(format!("{name} is {seconds}; it must be from 1 to {MAX_TIME_TO_LIVE_SECONDS}")) }
         };
+        if let Some(End::Source(SourceEnd::Machine(machine))) = self.end() {
+            at_least_one("end.paths", machine.paths.len())?;
+        }
         match self {
-            Self::ScanSource(scan) => at_least_one("paths", scan.paths.len()),
-            Self::ScanDigests(scan) => at_least_one("paths", scan.paths.len()),
-            Self::ScanDestination(_) | Self::ScanComparison(_) | Self::ScanMark(_) => Ok(()),
+            Self::ScanSource(_) | Self::ScanDigests(_) | Self::ScanDestination(_) | Self::ScanComparison(_) | Self::ScanMark(_) => Ok(()),
             Self::ScanMarked(scan) => {
                 let encoded = |path: &String| path.starts_with('/') && percent::decode(path).is_ok();
                 match scan.directories.iter().find(|path| !encoded(path)) {
@@ -374,10 +359,12 @@ impl Command {
             }
             Self::ScanExtras(scan) => at_least_one("within", scan.within.as_ref().map_or(1, Vec::len)),
             Self::Delete(delete) => positive("epoch", delete.epoch).and(positive("parts", delete.parts)),
-            Self::Receive(receive) => at_least_one("listen", receive.listen.len()).and(positive("epoch", receive.epoch)),
-            Self::Send(send) => positive("epoch", send.epoch)
-                .and(at_least_one("paths", send.paths.len()))
-                .and(life("keepaliveSeconds", send.keepalive_seconds)),
+            Self::Receive(receive) => at_least_one("listen", receive.listen.len())
+                .and(positive("epoch", receive.epoch))
+                .and(seat_of(Role::Receiver, receive.seat)),
+            Self::Send(send) => {
+                positive("epoch", send.epoch).and(seat_of(Role::Sender, send.seat)).and(life("keepaliveSeconds", send.keepalive_seconds))
+            }
             Self::Relay(relay) => relay
                 .machines
                 .values()

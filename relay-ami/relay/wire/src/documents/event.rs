@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::seat::Seat;
 use super::text::{SchemaVersion1, TransferId};
 
 /// Class of a failed attempt: what the retry policy decides on.
@@ -124,7 +125,15 @@ pub enum Event {
         kept: u64,
     },
     #[serde(rename = "Transfer Failed")]
-    TransferFailed { schema_version: SchemaVersion1, transfer_id: TransferId, side: String, epoch: u64, error: Failure, cause: String },
+    TransferFailed {
+        schema_version: SchemaVersion1,
+        transfer_id: TransferId,
+        side: String,
+        seat: Seat,
+        epoch: u64,
+        error: Failure,
+        cause: String,
+    },
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
@@ -139,8 +148,8 @@ impl Event {
         match self {
             Self::ChunkFailed { .. } => None,
             Self::RelayLost { node_id, .. } => Some(format!("lost#{node_id}")),
-            Self::TransferDelivered { .. } => Some("outcome#sender".to_owned()),
-            Self::TransferFailed { side, .. } => Some(format!("outcome#{side}")),
+            Self::TransferDelivered { .. } => Some(format!("outcome#{}", Seat::SENDER)),
+            Self::TransferFailed { seat, .. } => Some(format!("outcome#{seat}")),
         }
     }
 

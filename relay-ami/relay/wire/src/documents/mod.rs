@@ -3,6 +3,7 @@
 pub mod attributes;
 pub mod chunk;
 pub mod command;
+pub mod end;
 pub mod entry;
 pub mod event;
 pub mod extras;
@@ -10,6 +11,7 @@ pub mod membership;
 pub mod options;
 pub mod percent;
 pub mod plan;
+pub mod seat;
 pub mod selection;
 pub mod survey;
 pub mod text;

@@ -1,6 +1,6 @@
-from lambdas.core.bandwidth import LimitChange
 from lambdas.core.report.page.events import page_events
 from lambdas.core.report.timeline import Course
+from lambdas.core.request.bandwidth import LimitChange
 from tests.lambdas.builders import node
 
 COURSE = Course(zero_at=1000.0, rates_from=0.0, interval_seconds=1, paths=[], lanes=[], lanes_left_out=0)

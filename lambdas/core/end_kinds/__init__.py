@@ -1,1 +1,0 @@
-"""The facts that the control plane must know of each kind of end of a transfer."""

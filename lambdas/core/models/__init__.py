@@ -1,0 +1,1 @@
+"""Times of transfers by the equations of the papers."""

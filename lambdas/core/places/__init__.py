@@ -1,0 +1,1 @@
+"""Where in a network data lies and relays stand."""

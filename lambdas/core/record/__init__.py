@@ -1,0 +1,1 @@
+"""The record of a transfer, and how it may change."""

@@ -1,0 +1,1 @@
+"""What a person may ask for, and what is wrong with what he asked."""

@@ -1,0 +1,100 @@
+"""Pydantic's findings, in one line per problem: field, value, what would be right."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from lambdas.core.documents import ABSOLUTE_PATH, INSTANCE_ID, INSTANCE_TYPE, REGION, RULE, TRANSFER_ID, USER
+from lambdas.core.request.bandwidth import TIME_OF_DAY, TIME_ZONE
+from lambdas.core.request.deletion import CONFIRMATION
+
+_RIGHT = {
+    "missing": "is missing; it is required",
+    "extra_forbidden": "is not a known key; remove it or correct its spelling",
+}
+PATTERNS = {
+    TRANSFER_ID: "write up to 80 letters, digits, '-' or '_', a letter or digit first",
+    INSTANCE_ID: "write the id of an instance, e.g. i-0123456789abcdef0",
+    REGION: "write the name of a region, e.g. us-west-2",
+    INSTANCE_TYPE: "write an instance type, e.g. c6in.large",
+    ABSOLUTE_PATH: "write an absolute path, e.g. /data/set",
+    TIME_OF_DAY: "write a time of day, e.g. 08:00",
+    TIME_ZONE: "write the IANA name of a time zone, e.g. UTC or Europe/Berlin",
+    CONFIRMATION: 'write the digest that a dry run reports, 64 hexadecimal digits, or "without-dry-run"',
+    RULE: "write each rule as an item of its own, without a line break",
+    USER: "write the name or the number of a user of that machine, e.g. backup or 1000",
+}
+_MESSAGES = {
+    "model_type": "write a JSON object",
+    "model_attributes_type": "write a JSON object",
+    "dict_type": "write a JSON object",
+    "list_type": 'write a list in brackets, e.g. ["/data"]',
+    "string_type": "write text in quotes",
+    "string_unicode": "write text in UTF-8: half of a surrogate pair is no character",
+    "bool_type": "write true or false, without quotes",
+    "int_type": "write a whole number, without quotes",
+    "float_type": "write a number, without quotes",
+    "finite_number": "write a number that is finite",
+    "literal_error": "write {expected}",
+    "too_short": "write {min_length} or more",
+    "too_long": "write {max_length} at most",
+    "string_too_short": "write {min_length} characters or more",
+    "string_too_long": "write {max_length} characters at most",
+    "greater_than": "write more than {gt}",
+    "greater_than_equal": "write {ge} or more",
+    "less_than": "write less than {lt}",
+    "less_than_equal": "write {le} or less",
+}
+"""Pydantic's kinds of problems, with what would be right: its own words say only what is wrong."""
+_UNION_BRANCHES = (
+    "literal['auto']",
+    "literal['none']",
+    "Mbps",
+    "Timetable",
+    "constrained-int",
+    "bool",
+    "int",
+    "function-before[whole(), int]",
+    "Sides",
+    "Types",
+    "TypesBySide",
+    "PlainPath",
+    "NamedPath",
+)
+
+
+def describe(error: ValidationError, right: Mapping[str, str] = {}) -> list[str]:
+    """One line per field; the branches of a choice (`"auto"` or a number) are joined with "or", or said by `right`."""
+    lines: dict[str, tuple[str, list[str]]] = {}
+    for problem in error.errors(include_url=False, include_context=True):
+        field = _path(problem["loc"])
+        if problem["type"] in _RIGHT:
+            lines[field] = (f"{field}: {_RIGHT[problem['type']]}", [])
+        else:
+            head = f"{field}: {_value(problem.get('input'))} is not valid"
+            context = problem.get("ctx", {})
+            known = PATTERNS.get(str(context.get("pattern"))) or _MESSAGES.get(problem["type"], "").format(**context)
+            message = right.get(field) or known or _message(problem["msg"])
+            lines.setdefault(field, (head, []))[1].append(message)
+    return [head + (f"; {' or '.join(dict.fromkeys(why))}" if why else "") for head, why in lines.values()]
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    path = "$"
+    for step in location:
+        if isinstance(step, int):
+            path += f"[{step}]"
+        elif step not in _UNION_BRANCHES and "[" not in step:
+            path += f".{step}"
+    return path
+
+
+def _message(message: str) -> str:
+    return message[0].lower() + message[1:]
+
+
+def _value(value: Any) -> str:
+    text = json.dumps(value, default=str)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,1 @@
+"""What both ends have said of themselves."""

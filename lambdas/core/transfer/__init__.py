@@ -1,0 +1,1 @@
+"""The accepted transfer, its key, its format and how it may fail."""

@@ -1,0 +1,30 @@
+"""Where daemons work for the ends of a transfer."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from lambdas.core.places.machines import EndMachine
+
+SeatId = Annotated[str, Field(pattern=r"^[sr](0|[1-9][0-9]?)$")]
+"""`s0`, `s1` … send, `r0`, `r1` … receive."""
+Role = Literal["sender", "receiver"]
+
+
+@dataclass(frozen=True)
+class Seat:
+    """A machine at an end, with the id under which its daemon keeps what it says."""
+
+    seat_id: str
+    machine: EndMachine
+
+    @property
+    def role(self) -> Role:
+        """What its daemon does."""
+        return role_of(self.seat_id)
+
+
+def role_of(seat_id: str) -> Role:
+    """What the daemon of a seat does."""
+    return "sender" if seat_id.startswith("s") else "receiver"

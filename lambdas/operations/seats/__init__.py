@@ -1,0 +1,1 @@
+"""The daemons on the transfer's two machines."""

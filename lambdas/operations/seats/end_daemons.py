@@ -1,0 +1,146 @@
+"""Both ends' daemons: how they are started, and what follows when one of them falls silent."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from lambdas.adapters.borne import AWS_ERRORS
+from lambdas.adapters.records import CommandResult
+from lambdas.adapters.world import World
+from lambdas.core.errors import AgentBusy, EndGone, EndSilent, FileSystemHangs, MissingPermission, Throttled
+from lambdas.core.fleet.relay_node import ENDED_INSTANCE_STATES
+from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Outcome, Planned, TransferRecord
+from lambdas.core.seats import commands
+from lambdas.core.seats.commands import Share
+from lambdas.core.seats.epochs import first_epoch
+from lambdas.core.seats.liveness import MOST_RESTARTS, SeatView
+from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.core.transfer.seat import Seat
+from lambdas.operations import token
+from lambdas.operations.seats import watching
+from lambdas.operations.seats.commands import Order, is_busy, run_all
+from lambdas.operations.spending import metering
+
+# The documents' own limit is 90 s: fetching the daemon, then 20 s for it to be ready.
+COMMAND_SECONDS = 100.0
+# The watch writes once a minute.
+WRITES = 4
+
+
+def start(world: World, transfer: AcceptedTransfer, which: Sequence[Seat], number: int) -> list[str]:
+    """Start the daemons of seats, by this number; one of an earlier start is stopped. What did not work, a line each.
+
+    Raises AgentBusy where a machine's agent has not even begun.
+    """
+    if any(seat.role == "sender" for seat in which):
+        metering.grant(world, transfer, number)
+    orders = [_order(world, transfer, seat, first_epoch(number)) for seat in which]
+    results = run_all(world, transfer, orders, COMMAND_SECONDS)
+    pairs = zip(orders, results, strict=True)
+    if busy := [is_busy(order, result) for order, result in pairs if not result.started]:
+        raise AgentBusy("\n".join(busy))
+    return [_trouble(order, result) for order, result in zip(orders, results, strict=True) if not result.succeeded]
+
+
+def see_to_silent(world: World, record: Planned, seat_id: str, start: int) -> dict[str, Any]:
+    """Run a silent seat as `start`, which the watch has noted; or give it up, where that did not help often enough.
+
+    Whoever tells of it may be late: a seat that has spoken since is left alone.
+    """
+    transfer, now = record.transfer, world.clock.now()
+    held = world.tokens.get(transfer.transfer_id)
+    seats = watching.seen(world, record, held, now) if held else None
+    view = seats.of(seat_id) if seats else None
+    if seats is None or view is None or view.start != start:
+        return {"ignored": f"start {start} of {seat_id} is not the present one"}
+    seat = transfer.seat(seat_id)
+    if world.executions.status(transfer.execution_arn) != "RUNNING":
+        return {"ignored": "its execution is over"}
+    # The last start has been noted, and nothing came of it.
+    given_up = watching.is_given_up(seats, seat_id) and watching.silent(record, seats, now) == seat_id
+    if not given_up and view.reported_at is not None:
+        return {"ignored": f"{seat_id} has spoken since"}
+    if gone := _gone(world, seat):
+        return {"gaveUp": seat_id, "released": token.finish(world, transfer, gone)}
+    if given_up:
+        return {"gaveUp": seat_id, "released": _give_up(world, record, seat, view)}
+    _restart(world, record, seat, view.start)
+    return {"restarted": seat_id}
+
+
+def fail_without(world: World, transfer_id: str, instance_id: str) -> bool:
+    """End a transfer whose end's machine is this one, if EC2 says that it carries no more; whether it was."""
+    record = world.transfers.get(transfer_id)
+    if record is None or record.closed or record.fenced or record.outcome is not None:
+        return False
+    transfer = record.transfer
+    mine = [seat for seat in transfer.seats if seat.machine.instance_id == instance_id]
+    if not mine or world.tokens.get(transfer_id) is None:
+        return False
+    return any(token.finish(world, transfer, gone) for seat in mine if (gone := _gone(world, seat)))
+
+
+def _gone(world: World, seat: Seat) -> Outcome | None:
+    """That the machine of a silent seat carries no more, so that no start could help.
+
+    Where EC2 does not answer nobody knows that: then a start is tried, which does not need EC2.
+    """
+    machine = seat.machine
+    try:
+        shown = world.at(machine.place).compute.describe([machine.instance_id])
+    except AWS_ERRORS:
+        return None
+    if not shown or shown[0].state not in ENDED_INSTANCE_STATES:
+        return None
+    cause = f"the machine of the {seat.role}, {machine.instance_id} ({machine.region}), is {shown[0].state}"
+    return Outcome(error=EndGone.__name__, cause=cause)
+
+
+def _restart(world: World, record: TransferRecord, seat: Seat, number: int) -> None:
+    if seat.role == "sender":
+        metering.look(world, record)  # the new sender's report takes the place of the old one's
+    try:
+        trouble = start(world, record.transfer, [seat], number)
+    except (AgentBusy, Throttled, MissingPermission) as error:
+        trouble = [str(error)]
+    if trouble:
+        _note_trouble(world, record.transfer, seat.seat_id, number, trouble[0][-1000:])
+
+
+def _note_trouble(world: World, transfer: AcceptedTransfer, seat_id: str, number: int, trouble: str) -> None:
+    """The watch may have written while the start was tried: what stands there now is amended."""
+    for _ in range(WRITES):
+        record = world.transfers.get(transfer.transfer_id)
+        seats = record.seats if record else None
+        view = seats.of(seat_id) if seats else None
+        if seats is None or view is None or view.start != number:
+            return
+        if world.transfers.change(transfer, transfer_life.note(seats=seats.troubled(seat_id, trouble))):
+            return
+
+
+def _give_up(world: World, record: TransferRecord, seat: Seat, view: SeatView) -> bool:
+    again = f"it was started again {MOST_RESTARTS} times"
+    place = f"{seat.machine.instance_id} ({seat.machine.region})"
+    if view.in_file_system is not None:
+        seconds = f"a call had not returned after {view.in_file_system:.0f} s when the {seat.role} last reported"
+        cause = f"the file system of the destination on {place} hangs: {seconds}; {again}"
+        return token.finish(world, record.transfer, Outcome(error=FileSystemHangs.__name__, cause=cause))
+    last = view.trouble or "it came up and fell silent again"
+    cause = f"the {seat.role} on {place} is silent; {again}, the last time: {last}"
+    return token.finish(world, record.transfer, Outcome(error=EndSilent.__name__, cause=cause))
+
+
+def _order(world: World, transfer: AcceptedTransfer, seat: Seat, epoch: int) -> Order:
+    control, plan_key = world.control(transfer), world.shared_key(transfer, "plan.json")
+    end = transfer.request.source if seat.role == "sender" else transfer.request.destination
+    share = Share(cpu_weight=end.cpu_weight, io_weight=end.io_weight)
+    if seat.role == "receiver":
+        command = commands.receive(transfer, control, seat.seat_id, epoch, plan_key)
+        return Order.on(seat.machine, "receive", command, share)
+    life = world.env.relay_time_to_live_seconds
+    return Order.on(seat.machine, "send", commands.send(transfer, control, seat.seat_id, epoch, plan_key, life), share)
+
+
+def _trouble(order: Order, result: CommandResult) -> str:
+    return f"{order.document} on {order.instance_id} ({order.place.region}) ended with {result.status}: {result.tail()}"

@@ -1,0 +1,40 @@
+"""The structure's numbers: what they count, and that one which grows is told."""
+
+from pathlib import Path
+
+import pytest
+
+from tools import structure
+
+
+def test_number_that_has_grown_is_told_and_one_that_fell_is_not() -> None:
+    told = list(structure.changes({"lines": 11, "circles": 2, "later": 5}, {"lines": 10, "circles": 3}))
+    assert [line.split(" ")[1:6] for line in told] == [["lines", "was", "10", "and", "is"]]
+
+
+def test_only_sources_of_the_product_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {
+        "lambdas/core/a.py": "A = Place(1)\n",
+        "lambdas/operations/b.py": "x = transfer.source.instance_id\ny = 2\n",
+        "lambdas/core/ends/c.py": "x = request.source.paths\n",
+        "tests/lambdas/core/test_a.py": "a = 1\n",
+        "relay-ami/relay/src/a_tests.rs": "fn a() {}\n",
+        "docs/page.md": "text\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(structure, "ROOT", tmp_path)
+    monkeypatch.setattr(structure, "in_circles", lambda _package: [])
+    found = structure.measured(sorted(files))
+    assert found["product-lines"].value == 4
+    assert found["files-that-name-ends"].found == ["lambdas/operations/b.py"]
+    assert found["bare-regions"].found == ["lambdas/core/a.py"]
+    assert found["modules-without-a-test"].found == ["lambdas/core/ends/c.py", "lambdas/operations/b.py"]
+
+
+def test_layers_that_lead_back_are_found_and_those_that_do_not_are_not() -> None:
+    # Handlers, operations, adapters and core are layers; adapters and runtime know of each other.
+    found = structure.in_circles("lambdas")
+    assert not [one for one in found if one.startswith("lambdas.operations") and "lambdas.adapters" in one]
+    assert not [one for one in found if one.startswith("lambdas.adapters") and "lambdas.operations" in one]

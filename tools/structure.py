@@ -1,0 +1,141 @@
+"""`make structure`: what the tree's structure is measured by, each number with its definition.
+
+With `--check`, which is part of `make lint`, a number that is higher than in tools/structure.json is an error; one that
+is lower is to be written down there, so that it stays. `--write` does that.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import grimp
+
+ROOT = Path(__file__).parents[1]
+KNOWN = Path(__file__).with_suffix(".json")
+PRODUCT = ("cli", "contracts", "infra", "lambdas", "local", "relay-ami", "statemachine")
+NO_PRODUCT = re.compile(r"(^|/)(tests|examples|fuzz)/|_tests\.rs$|\.lock$|^relay-ami/.*\.md$")
+SOURCES = (".py", ".ts", ".rs", ".sh", ".json", ".toml", ".yaml")
+# Where it may be known that an end is a machine with paths: kinds of ends, their daemons, the request, the network.
+ENDS = re.compile(r"lambdas/(core|operations)/(ends|seats|request)\b")
+NAMES_AN_END = re.compile(r"\.(source|destination)\.(instance_id|plain_paths|asked_paths|paths|path|run_as)\b")
+BARE_REGION = re.compile(r"\bPlace\([^,()]+\)")
+MIRRORED = ("lambdas/core", "lambdas/operations", "lambdas/adapters", "lambdas/handlers", "cli")
+
+
+class Measure(NamedTuple):
+    """A number, what it counts, and what was counted."""
+
+    meaning: str
+    found: list[str]
+    value: int
+
+
+def main(arguments: list[str]) -> int:
+    """Print the numbers; 1 where `--check` finds one that has grown."""
+    measures = measured(tracked())
+    for name, measure in measures.items():
+        print(f"{measure.value:>7}  {name}: {measure.meaning}")
+        if "--list" in arguments:
+            print(*(f"           {one}" for one in measure.found), sep="\n")
+    values = {name: measure.value for name, measure in measures.items()}
+    if "--write" in arguments:
+        KNOWN.write_text(json.dumps(values, indent=2) + "\n")
+    if "--check" not in arguments:
+        return 0
+    problems = list(changes(values, json.loads(KNOWN.read_text())))
+    print(*problems, sep="\n", file=sys.stderr)
+    return 1 if problems else 0
+
+
+def changes(values: Mapping[str, int], known: Mapping[str, int]) -> Iterator[str]:
+    """What is to be done about each number that is another one than was written down."""
+    for name, value in values.items():
+        if value > known.get(name, value):
+            yield (
+                f"structure: {name} was {known[name]} and is {value}. `python -m tools.structure --list` shows where; "
+                "mend it, or run it with --write and say in the commit why it must grow"
+            )
+
+
+def measured(files: list[str]) -> dict[str, Measure]:
+    """All numbers of the tree with these files."""
+    product = [name for name in files if name.startswith(PRODUCT) and not NO_PRODUCT.search(name)]
+    texts = {name: (ROOT / name).read_text() for name in product if name.endswith(SOURCES)}
+    python = {name: text for name, text in texts.items() if name.startswith(("lambdas/", "cli/"))}
+    elsewhere = {name: text for name, text in python.items() if not ENDS.search(name)}
+    ends = [name for name, text in elsewhere.items() if NAMES_AN_END.search(text)]
+    bare = [name for name, text in elsewhere.items() for _ in BARE_REGION.findall(text)]
+    long = [name for name, text in texts.items() if text.count("\n") > 250 and not name.endswith(".json")]
+    circles = [one for package in ("lambdas", "cli", "local") for one in in_circles(package)]
+    untested = sorted(without_test(files))
+    lines = sum(text.count("\n") for text in texts.values())
+    return {
+        "product-lines": Measure("lines of sources, contracts and templates, without tests and examples", [], lines),
+        "files-that-name-ends": _counted(
+            "Python files outside of kinds, daemons and request that read the instance or paths of an end", ends
+        ),
+        "bare-regions": _counted("times that a place is made of a region alone, in lambdas and cli", bare),
+        "circles": _counted(
+            "imports from one folder of lambdas, cli or local to another that lead back to it", circles
+        ),
+        "modules-without-a-test": _counted("modules of lambdas and cli without a test of their name", untested),
+        "long-files": _counted("product files of more than 250 lines", long),
+    }
+
+
+def _counted(meaning: str, found: list[str]) -> Measure:
+    return Measure(meaning, found, len(found))
+
+
+def tracked() -> list[str]:
+    """Files under version control, and those that are about to be."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return sorted({name for name in listed.stdout.splitlines() if (ROOT / name).is_file()})
+
+
+def in_circles(package: str) -> list[str]:
+    """Imports from one folder to another that lead back to the first."""
+    graph = grimp.build_graph(package, cache_dir=None)
+    folders: dict[str, set[str]] = {}
+    for module in graph.modules:
+        here = _folder(graph, module)
+        others = {_folder(graph, other) for other in graph.find_modules_directly_imported_by(module)}
+        folders.setdefault(here, set()).update(others - {here})
+    return sorted(f"{one} -> {other}" for one in folders for other in folders[one] if one in _reached(folders, other))
+
+
+def _reached(folders: Mapping[str, set[str]], start: str) -> set[str]:
+    seen, todo = set[str](), [start]
+    while todo:
+        following = folders[todo.pop()] - seen
+        seen |= following
+        todo += following
+    return seen
+
+
+def _folder(graph: grimp.ImportGraph, module: str) -> str:
+    return module if graph.find_children(module) else module.rpartition(".")[0]
+
+
+def without_test(files: list[str]) -> Iterator[str]:
+    """Modules below `MIRRORED` for which tests/ has no file of their name in the same place."""
+    known = set(files)
+    for name in files:
+        path = Path(name)
+        is_module = name.startswith(MIRRORED) and path.suffix == ".py" and path.name != "__init__.py"
+        if is_module and f"tests/{path.parent}/test_{path.name}" not in known:
+            yield name
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
