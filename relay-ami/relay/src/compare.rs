@@ -294,6 +294,9 @@ fn is_file(view: &mut dyn View, entry: &ListingEntry) -> bool {
 /// Returns whether the entry is there as the listing has it, or its content is.
 /// `content`, where files are compared by it: the source's digest, none where it could not be read.
 fn same(view: &mut dyn View, capabilities: Capabilities, entry: &ListingEntry, content: Option<Option<&str>>) -> io::Result<There> {
+    if entry.kind == Kind::Directory && !capabilities.directories {
+        return Ok(There::Same(Version::NONE));
+    }
     let path = percent::decode(&entry.path).map_err(io::Error::other)?;
     let seen = view.see(&path)?;
     let same_time = capabilities.same_time(seen.mtime_ns, entry.mtime_ns);

@@ -55,6 +55,7 @@ impl Measured {
     pub const fn capabilities(self) -> Capabilities {
         Capabilities {
             parts: true,
+            directories: true,
             modes: self.modes,
             time_step_ns: self.time_step_ns,
             links: true,

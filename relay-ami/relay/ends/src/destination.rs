@@ -30,6 +30,8 @@ const ZEROS: &[u8] = &[0; BUFFER_BYTES];
 pub struct Capabilities {
     /// Takes the parts of a file in any order. Where not, files that the plan has cut are left out.
     pub parts: bool,
+    /// Has directories. Where not, the names of what arrives are keys, and a directory is there as soon as it is listed.
+    pub directories: bool,
     /// Keeps permission bits.
     pub modes: bool,
     /// Keeps modification times as multiples of this, nanoseconds; none where it does not keep them.
@@ -73,9 +75,13 @@ pub trait Destination: Display + Send + Sync {
     /// `part_size` bytes, and have digests of this kind.
     fn open(&self, transfer: &TransferId, plan: &PlanId, part_size: u64, proof: Proof) -> io::Result<(Box<dyn OpenDestination>, Left)>;
     /// Walks over all that is there; an error where it is not there.
-    fn tour(&self) -> io::Result<Box<dyn Tour + '_>>;
+    fn tour(&self) -> io::Result<Box<dyn Tour + '_>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
     /// Opens it for removals, once nobody else removes anything there; an error where it is another directory.
-    fn remover(&self, directory: &DirectoryId) -> io::Result<Box<dyn Remover>>;
+    fn remover(&self, _directory: &DirectoryId) -> io::Result<Box<dyn Remover>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 /// Parts and entries that earlier receivers of the same plan have left, by the number of the entry.

@@ -191,6 +191,9 @@ impl Look<'_> {
         call: &mut Option<Call>,
     ) -> Result<Verdict, String> {
         let listed = ListedLine::parse(line)?;
+        if listed.kind == Kind::Directory && !self.capabilities.directories {
+            return Ok(Verdict::AsPlaced);
+        }
         let path = percent::decode(&listed.path)?;
         let looks = call.get_or_insert_with(|| disk.enter());
         looks.goes_on();

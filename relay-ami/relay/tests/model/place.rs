@@ -52,7 +52,7 @@ pub fn lesser(number: u64, random: &mut Random, tally: &mut Tally) -> Capabiliti
         Some(SECOND) => "lesser: times of 1 s",
         Some(_) => "lesser: times of 2 s",
     });
-    Capabilities { parts, modes, time_step_ns, links, hard_links, special_files, attributes, holes }
+    Capabilities { parts, directories: true, modes, time_step_ns, links, hard_links, special_files, attributes, holes }
 }
 
 impl Place {
@@ -76,6 +76,7 @@ impl Place {
         match self {
             Self::Directory { time_step_ns, .. } => Capabilities {
                 parts: true,
+                directories: true,
                 modes: true,
                 time_step_ns: Some(*time_step_ns),
                 links: true,

@@ -65,12 +65,12 @@ impl fmt::Display for MemoryDestination {
 }
 
 /// Plain names only, as the port has it.
-fn check(path: &[u8]) -> io::Result<()> {
+pub fn check(path: &[u8]) -> io::Result<()> {
     let plain = |name: &[u8]| !matches!(name, b"" | b"." | b"..") && !name.contains(&0);
     if path.split(|byte| *byte == b'/').all(plain) { Ok(()) } else { Err(io::ErrorKind::InvalidInput.into()) }
 }
 
-fn same(read: &Digest, written: &Digest) -> io::Result<()> {
+pub fn same(read: &Digest, written: &Digest) -> io::Result<()> {
     if read == written { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
 }
 

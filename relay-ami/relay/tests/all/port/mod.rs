@@ -2,12 +2,16 @@
 //!
 //! A new kind joins by a [`Site`](site::Site) and a [`Field`](source::Field) of its own, named in `behaviours!`.
 
+mod blob_source;
+mod blobs;
+mod bucket;
 mod destination;
 mod memory;
 mod memory_mirrored;
 mod memory_source;
 mod memory_state;
 mod mirrored;
+mod resumed;
 mod site;
 mod source;
 mod whole;

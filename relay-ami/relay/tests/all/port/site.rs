@@ -1,11 +1,13 @@
 //! Destinations of each kind for the suite.
 
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 
 use cpt_ends_posix::PosixDestination;
 use cpt_relay::documents::entry::Kind;
 use cpt_relay::ends::{Capabilities, Destination};
 
+use super::blobs::{BlobDestination, NOTES, UPLOADS, blob, key, parts_of};
 use super::memory::MemoryDestination;
 use super::memory_state::Node;
 
@@ -107,19 +109,78 @@ impl Site for MemoryDestination {
     }
 }
 
+/// The abilities of a destination that has directories, takes whole files, and keeps nothing beside their bytes.
+pub const NOTHING: Capabilities = Capabilities {
+    parts: false,
+    directories: true,
+    modes: false,
+    time_step_ns: None,
+    links: false,
+    hard_links: false,
+    special_files: false,
+    attributes: false,
+    holes: false,
+};
+
 /// In memory, with all that a destination may be able to do, and with nothing of it.
 pub fn memory(all: bool) -> MemoryDestination {
-    MemoryDestination::new(
-        Capabilities {
-            parts: true,
-            modes: all,
-            time_step_ns: all.then_some(1),
-            links: all,
-            hard_links: all,
-            special_files: all,
-            attributes: all,
-            holes: all,
-        },
-        1 << 30,
-    )
+    let everything = Capabilities {
+        parts: true,
+        directories: true,
+        modes: true,
+        time_step_ns: Some(1),
+        links: true,
+        hard_links: true,
+        special_files: true,
+        attributes: true,
+        holes: true,
+    };
+    MemoryDestination::new(if all { everything } else { Capabilities { parts: true, ..NOTHING } }, 1 << 30)
+}
+
+/// A bucket, which goes with the folder.
+pub struct Blobs {
+    _folder: tempfile::TempDir,
+    pub end: BlobDestination,
+}
+
+impl Blobs {
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self { end: BlobDestination::at(folder.path()), _folder: folder }
+    }
+}
+
+impl Site for Blobs {
+    fn destination(&self) -> &dyn Destination {
+        &self.end
+    }
+
+    fn put(&self, path: &str, bytes: &[u8]) {
+        let key = key(path.as_bytes());
+        let mtime_ns = self.end.bucket.get(&key).map_or(0, |there| parts_of(&there).0);
+        self.end.bucket.put(&key, &blob(mtime_ns, bytes)).unwrap();
+    }
+
+    fn remove(&self, path: &str) {
+        self.end.bucket.delete(&key(path.as_bytes())).unwrap();
+    }
+
+    /// By another upload.
+    fn replace_unfinished(&self, entry: u64) {
+        for part in self.end.bucket.keys(format!("uploads/{entry}/").as_bytes()) {
+            let bytes = vec![9; self.end.bucket.get(&part).unwrap().len()];
+            self.end.bucket.delete(&part).unwrap();
+            self.end.bucket.put(format!("uploads/{entry}/other/0").as_bytes(), &bytes).unwrap();
+        }
+    }
+
+    fn fill_up(&self) -> bool {
+        self.end.is_full.store(true, Ordering::SeqCst);
+        true
+    }
+
+    fn is_tidy(&self) -> bool {
+        self.end.bucket.keys(UPLOADS).is_empty() && !self.end.bucket.has(NOTES)
+    }
 }

@@ -118,6 +118,15 @@ macro_rules! behaviours {
 
 behaviours! { posix: super::Posix::new(), memory: super::MemorySource::default() }
 
+// It has neither directories nor links.
+kinds! { blobs: crate::port::site::Blobs::new() =>
+    any_range_of_a_file_is_read,
+    a_file_that_changes_is_noticed_before_and_after_it_is_read,
+    parts_that_are_read_before_and_after_a_change_are_of_two_states,
+    nothing_outside_of_the_source_is_read,
+    a_file_is_digested_as_it_is_now,
+}
+
 fn listed(field: &dyn Field) -> Vec<ListingEntry> {
     let mut entries = Vec::new();
     let take = &mut |listed| {

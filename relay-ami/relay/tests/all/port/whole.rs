@@ -8,11 +8,13 @@ use cpt_relay::{receive, send};
 
 use super::memory::MemoryDestination;
 use super::memory_source::MemorySource;
+use super::site::NOTHING;
 use crate::harness::{Transfer, noise, path};
 
 const PART: u64 = 64 << 10;
 const ALL: Capabilities = Capabilities {
     parts: true,
+    directories: true,
     modes: true,
     time_step_ns: Some(1),
     links: true,
@@ -76,16 +78,7 @@ fn what_is_in_memory_arrives_in_a_tree_and_what_is_in_a_tree_in_memory() {
 
 #[test]
 fn what_a_kind_of_destination_cannot_keep_is_not_missed_and_what_it_cannot_take_is_left_out() {
-    let poor = Capabilities {
-        parts: false,
-        modes: false,
-        time_step_ns: None,
-        links: false,
-        hard_links: false,
-        special_files: false,
-        attributes: false,
-        holes: false,
-    };
+    let poor = NOTHING;
     let to = MemoryDestination::new(poor, 1 << 30);
     let mut transfer = Transfer::of(PART, Some(1), source()).to(to.clone());
     let (outcome, _) = moved(&mut transfer);
