@@ -94,7 +94,7 @@ describe('the asset of the Lambdas', () => {
   });
 
   it('describes every service that a client is made for', () => {
-    const clients = readFileSync(path.join(ROOT, 'lambdas', 'runtime', 'clients.py'), 'utf8');
+    const clients = readFileSync(path.join(ROOT, 'lambdas', 'adapters', 'clients.py'), 'utf8');
     const called = [...clients.matchAll(/_lazy\(\s*"([a-z0-9-]+)"/g)].map(([, name]) => name);
     expect(called.length).toBeGreaterThan(9);
     expect(SERVICES).toEqual(expect.arrayContaining([...new Set(called)]));

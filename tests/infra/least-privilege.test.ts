@@ -166,7 +166,7 @@ describe('least privilege', () => {
   });
 
   it('the ends may write each attribute of a record that their daemons write', () => {
-    const daemon = readFileSync(path.join(ROOT, 'relay-ami', 'relay', 'src', 'control', 'aws.rs'), 'utf8');
+    const daemon = readFileSync(path.join(ROOT, 'relay-ami', 'relay', 'control-aws', 'src', 'aws.rs'), 'utf8');
     const named = [...daemon.matchAll(/\("(\w+)", (?:text|number|list)\(/g)].map(([, name]) => name);
     const keysOfChunks = ['rangeKey', 'itemKey'];
     const written = new Set(named.filter((name) => !keysOfChunks.includes(name ?? '')));

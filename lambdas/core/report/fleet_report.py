@@ -53,7 +53,8 @@ def build(transfer: AcceptedTransfer, spawned: Spawned | None, nodes: Iterable[N
         spot=sum(node.market == "spot" for node in ours),
         existing=len(relays) - len(ours),
         other_zones=sum(route_at(transfer, node.stage).in_other_zone(node) for node in relays),
-        notes=[*spawned.notes, *_never_joined(relays)],
+        # Where none were launched in the end, the notes say why, also of those that were given back at once.
+        notes=[*spawned.notes, *(_never_joined(relays) if spawned.launched else ())],
         starts=[start_of(node) for node in relays],
     )
 
