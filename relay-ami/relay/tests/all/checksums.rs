@@ -20,7 +20,7 @@ use crate::speaker::{Answer, Entry, Speaker, digest_by, introduce};
 const CHUNK: u64 = 64 << 10;
 const PARTS: u64 = 40;
 /// Slow enough that an end is stopped in the middle, Mbit/s.
-const SLOW: Option<u64> = Some(16);
+const SLOW: Option<u64> = Some(3);
 
 fn fill(root: &Path) {
     fs::write(root.join("large"), noise(5, (PARTS * CHUNK - 77) as usize)).unwrap();
