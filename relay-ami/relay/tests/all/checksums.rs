@@ -20,15 +20,16 @@ use crate::speaker::{Answer, Entry, Speaker, digest_by, introduce};
 const CHUNK: u64 = 64 << 10;
 const PARTS: u64 = 40;
 /// Slow enough that an end is stopped in the middle, Mbit/s.
-const SLOW: Option<u64> = Some(3);
+const SLOW: Option<u64> = Some(16);
 
 fn fill(root: &Path) {
     fs::write(root.join("large"), noise(5, (PARTS * CHUNK - 77) as usize)).unwrap();
     fs::write(root.join("nothing"), b"").unwrap();
     fs::create_dir(root.join("empty")).unwrap();
     std::os::unix::fs::symlink("large", root.join("link")).unwrap();
+    // Eight of them fill a chunk, which so goes out before the parts of the large file.
     for number in 0..20u64 {
-        fs::write(root.join(format!("a-{number:02}")), noise(number, 600)).unwrap();
+        fs::write(root.join(format!("a-{number:02}")), noise(number, 8_000)).unwrap();
     }
 }
 
