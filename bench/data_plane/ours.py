@@ -125,8 +125,8 @@ class Transfer:
         if not route.pairs:
             sender = stack.enter_context(self.sender(control, route))
             return {}, sender, sender.started
-        record = control / "records" / "key-r0.json"
-        hidden = record.rename(control / "key-r0.hidden")
+        record = _key_of_receiver(control)
+        hidden = record.rename(control / "key.hidden")
         relays = stack.enter_context(self.relays(control, route))
         sender = stack.enter_context(self.sender(control, route))
         for name in relays:
@@ -149,7 +149,7 @@ class Transfer:
         with self.daemon("receive", [*argv, str(arrived)], control, route.receiver) as receiver:
             until(partial(is_ready, ready), "the receiver's ready file", [receiver])
             if route.front:
-                record = control / "records" / "key-r0.json"
+                record = _key_of_receiver(control)
                 record.write_text(json.dumps({**json.loads(record.read_text()), "address": route.front}))
             yield receiver
 
@@ -186,6 +186,12 @@ class Transfer:
 
     def _log(self, name: str) -> Path:
         return self.bench.work / f"{name}.log"
+
+
+def _key_of_receiver(control: Path) -> Path:
+    """The receiver's record; builds before there were seats call it otherwise."""
+    (record,) = (control / "records").glob("key-r*.json")
+    return record
 
 
 def is_ready(file: Path) -> bool:

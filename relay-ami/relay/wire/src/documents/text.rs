@@ -50,9 +50,10 @@ checked_text!(
 checked_text!(
     /// The key under which the seats of a transfer share records, chunks and objects. Only the control plane knows how it is made.
     Partition,
-    // A table's key holds 2 048 bytes; '#' and a number of seven digits follow for chunks, and an answer's place has blanks.
-    |text| (1..=2_000).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#'),
-    "1 to 2000 printable characters of ASCII, of which none is a blank or '#'"
+    // A table's key holds 2 048 bytes; '#' and a number of seven digits follow for chunks, and an answer's place has blanks. No transfer's id
+    // has a '+': under an id alone lies what no daemon writes.
+    |text| (1..=2_000).contains(&text.len()) && text.contains('+') && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#'),
+    "at most 2000 printable characters of ASCII with a '+' among them, of which none is a blank or '#'"
 );
 checked_text!(
     /// Opaque; safe in keys and names of files.
