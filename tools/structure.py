@@ -5,8 +5,8 @@ is lower is to be written down there, so that it stays. `--write` does that.
 """
 
 import json
+import os
 import re
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,6 +18,8 @@ ROOT = Path(__file__).parents[1]
 KNOWN = Path(__file__).with_suffix(".json")
 PRODUCT = ("cli", "contracts", "infra", "lambdas", "local", "relay-ami", "statemachine")
 NO_PRODUCT = re.compile(r"(^|/)(tests|examples|fuzz)/|_tests\.rs$|\.lock$|^relay-ami/.*\.md$")
+# Where builds, packages and caches lie.
+BUILT = {"__pycache__", "artifacts", "corpus", "dist", "node_modules", "target"}
 SOURCES = (".py", ".ts", ".rs", ".sh", ".json", ".toml", ".yaml")
 # Where it may be known that an end is a machine with paths: kinds of ends, their daemons, the request, the network.
 ENDS = re.compile(r"lambdas/(core|operations)/(ends|seats|request)\b")
@@ -92,15 +94,13 @@ def _counted(meaning: str, found: list[str]) -> Measure:
 
 
 def tracked() -> list[str]:
-    """Files under version control, and those that are about to be."""
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return sorted({name for name in listed.stdout.splitlines() if (ROOT / name).is_file()})
+    """Files of the product and its tests, without what is built from them."""
+    found = []
+    for folder in (*PRODUCT, "tests"):
+        for path, folders, names in os.walk(ROOT / folder):
+            folders[:] = [name for name in folders if name not in BUILT]
+            found += [(Path(path) / name).relative_to(ROOT).as_posix() for name in names]
+    return sorted(found)
 
 
 def in_circles(package: str) -> list[str]:
