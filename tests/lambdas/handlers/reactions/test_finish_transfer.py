@@ -55,6 +55,13 @@ def test_failure_fails_the_task_with_the_ends_own_error() -> None:
     assert cloud.executions.answers == [("failure", ("token", "ChunksFailed", "sender: chunk 3"))]
 
 
+def test_last_word_of_a_daemon_of_an_earlier_deployment_is_no_defect() -> None:
+    """It knows of no seats; its transfer is ended by name, and what it noted lies elsewhere."""
+    cloud = prepared()
+    failed = event("Transfer Failed", side="receiver", error="DestinationError", cause="disk")
+    assert finish_transfer(failed, cloud.world) == {"ignored": "the record of r0 has no outcome"}
+
+
 def test_event_before_the_token_leaves_the_outcome_for_whoever_registers_it() -> None:
     cloud = prepared(token=False)
     assert finish_transfer(told(cloud, DELIVERED), cloud.world) == {"released": False}
