@@ -11,6 +11,7 @@ from cli.standing_limit import LimitByTimetable, by_timetable
 from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.request.bandwidth import BandwidthLimit, LimitChange
 from lambdas.core.transfer.partition import partition_of
+from lambdas.core.transfer.record_format import machines_of
 
 # The function of Await Approval leaves at once; whether a person has answered shows in what was entered next.
 AFTER_APPROVAL = ("Apply Approval", "Tear Down", "Write Report")
@@ -90,7 +91,7 @@ def read_state(aws: Aws, transfer_id: str, execution_arn: str | None = None) -> 
     if execution_arn and transfer.get("executionArn", execution_arn) != execution_arn:
         return state_of(transfer_id, {}, [])
     if transfer:
-        ends = [(transfer[side]["region"], transfer[side]["instanceId"]) for side in ("source", "destination")]
+        ends = machines_of(transfer)
         shared = partition_of(transfer["executionArn"], ends, transfer_id)
         records |= {str(item["record"]): item for item in _items(aws, "transfers", shared)}
     return state_of(transfer_id, records, _items(aws, "nodes", transfer_id))

@@ -23,7 +23,7 @@ BUILT = {"__pycache__", "artifacts", "corpus", "dist", "node_modules", "target"}
 SOURCES = (".py", ".ts", ".rs", ".sh", ".json", ".toml", ".yaml")
 # Where it may be known that an end is a machine with paths: kinds of ends, their daemons, the request, the network.
 ENDS = re.compile(r"lambdas/(core|operations)/(ends|seats|request)\b")
-NAMES_AN_END = re.compile(r"\.(source|destination)\.(instance_id|plain_paths|asked_paths|paths|path|run_as)\b")
+NAMES_AN_END = re.compile(r"\.(at_)?(source|destination)\.(instance_id|plain_paths|asked_paths|paths|path|run_as)\b")
 BARE_REGION = re.compile(r"\bPlace\([^,()]+\)")
 MIRRORED = ("lambdas/core", "lambdas/operations", "lambdas/adapters", "lambdas/handlers", "cli")
 

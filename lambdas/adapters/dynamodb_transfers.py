@@ -13,6 +13,7 @@ from lambdas.core.record.transfer_life import Beginning, Change, Comparison, Con
 from lambdas.core.record.transfer_record import TransferRecord
 from lambdas.core.survey.whereabouts import SourcePath
 from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.core.transfer.record_format import machines_of
 
 # The second one is of the release before; it is read until the first one is built.
 ACTIVE_INDEXES = ("running", "active")
@@ -49,9 +50,8 @@ class DynamoTransferStore:
 
     def ids_with_end(self, instance_id: str) -> list[str]:
         """See TransferStore."""
-        ends = ("source", "destination")
-        found = (item for item in self._active() if any(item[end]["instanceId"] == instance_id for end in ends))
-        return [item["transferId"] for item in found]
+        found = ((item["transferId"], machines_of(item)) for item in self._active())
+        return [transfer_id for transfer_id, machines in found if any(instance_id == one for _, one in machines)]
 
     def active(self) -> list[TransferRecord]:
         """See TransferStore; each is read again, since the index is eventually consistent."""

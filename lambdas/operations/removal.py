@@ -36,7 +36,7 @@ class RemovalInput(Handover):
 
 def removed(transfer: AcceptedTransfer, extras: ExtrasSurvey, command: Command, world: World) -> Deletion:
     """What the daemon says; raises DeletionInterrupted."""
-    order = Order.on(transfer.destination, "delete", command)
+    order = Order.on(transfer.at_destination, "delete", command)
     try:
         printed = answer(order, *run_all(world, transfer, [order], COMMAND_SECONDS))
     except CommandFailed as error:

@@ -112,7 +112,7 @@ def _stop_daemons(world: World, transfer: AcceptedTransfer) -> list[tuple[str, C
     One that is gone, or whose agent is lost or busy, cannot be told; its daemon sees the fence by itself.
     """
     lent = [(machine.instance_id, machine) for machine in transfer.existing]
-    machines = [("source", transfer.source), ("destination", transfer.destination), *lent]
+    machines = [("source", transfer.at_source), ("destination", transfer.at_destination), *lent]
     try:
         orders = [Order.on(machine, "stop") for _, machine in machines]
         results = run_all(world, transfer, orders, STOP_SECONDS)

@@ -11,6 +11,7 @@ from cli.aws import Aws, configuration
 from cli.figures import tell_figures
 from cli.reporting import read_report
 from lambdas.core.transfer.partition import Partition, partition_of
+from lambdas.core.transfer.record_format import machines_of
 from local.cloud import LocalCloud
 
 log = logging.getLogger(__name__)
@@ -156,7 +157,7 @@ class Account:
         transfer = self.record(transfer_id, "transfer")
         if transfer is None:
             return Partition("")
-        ends = [(transfer[side]["region"], transfer[side]["instanceId"]) for side in ("source", "destination")]
+        ends = machines_of(transfer)
         return partition_of(transfer["executionArn"], ends, transfer_id)
 
     def progress(self, transfer_id: str) -> dict[str, Any]:

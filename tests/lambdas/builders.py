@@ -24,6 +24,7 @@ from lambdas.core.survey.survey import DestinationSurvey, SourceSurvey, Survey
 from lambdas.core.survey.whereabouts import DirectoryWay
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.core.transfer.partition import Partition, partition_of
+from lambdas.core.transfer.seat import Seat, role_of, seats_of
 
 WEST, IRELAND = "us-west-2", "eu-west-1"
 SOURCE_ID, DESTINATION_ID = "i-0aaaaaaaaaaaaaaa1", "i-0bbbbbbbbbbbbbbb2"
@@ -80,9 +81,20 @@ def transfer(transfer_id: str = "first", arn: str = ARN, **changes: Any) -> Acce
         execution_arn=arn,
         execution_started_at=1000.0,
         request=TransferRequest.from_document(request(name=transfer_id, **changes)),
-        source=source,
-        destination=destination,
+        senders=seats_of("sender", [source]),
+        receivers=seats_of("receiver", [destination]),
     )
+
+
+def with_machine(accepted: AcceptedTransfer, seat_id: str, **changes: Any) -> AcceptedTransfer:
+    """The transfer with another machine in a seat, also as its request names it."""
+    end, seats = ("source", "senders") if role_of(seat_id) == "sender" else ("destination", "receivers")
+    there: list[Seat] = getattr(accepted, seats)
+    changed = accepted.seat(seat_id).machine.model_copy(update=changes)
+    found = [Seat(seat_id=one.seat_id, machine=changed if one.seat_id == seat_id else one.machine) for one in there]
+    asked = getattr(accepted.request, end).model_copy(update={"region": found[0].machine.region})
+    request = accepted.request.model_copy(update={end: asked})
+    return accepted.model_copy(update={seats: found, "request": request})
 
 
 def paths() -> ResolvedPaths:
@@ -225,7 +237,7 @@ def chunk(number: int = 0, transfer_id: str = "first", **changes: Any) -> Chunk:
 
 def route(stages: int = 2) -> Route:
     """A pair's route, or one of so many stages: the first is beside the source, the last beside the destination."""
-    pair = pair_of(transfer().source, transfer().destination)
+    pair = pair_of(transfer().at_source, transfer().at_destination)
     between = [Stage(at, f"stage{at}", WEST, f"vpc-{at}") for at in range(1, stages - 1)]
     last = replace(pair.stages[1], index=stages - 1)
     return replace(pair, stages=(pair.stages[0], *between, last)[:stages])

@@ -34,6 +34,6 @@ def shared(rules: Iterable[Rule], transfer: AcceptedTransfer) -> list[Rule]:
 
 def _ways(transfer: AcceptedTransfer) -> set[tuple[str, int]]:
     """Address and port of what machines that outlive the transfer reach: its relays, and the destination."""
-    machines = [transfer.source, *transfer.existing]
+    machines = [transfer.at_source, *transfer.existing]
     addresses = {address for m in machines for address in (m.private_address, m.public_address) if address}
     return {(address, port) for address in addresses for port in (RELAY_PORT, transfer.receiver_port)}

@@ -156,7 +156,7 @@ def pair_of(source: EndMachine, destination: EndMachine, counts: Sequence[int] =
 
 def route_of(transfer: AcceptedTransfer, counts: Sequence[int] = (0, 0)) -> Route:
     """The route of an accepted transfer's pairs."""
-    return pair_of(transfer.source, transfer.destination, counts)
+    return pair_of(transfer.at_source, transfer.at_destination, counts)
 
 
 def routes_of(transfer: AcceptedTransfer) -> tuple[Route, ...]:
@@ -200,7 +200,7 @@ def regions_of(transfer: AcceptedTransfer) -> list[str]:
 def _through(
     transfer: AcceptedTransfer, regions: Sequence[TransitRegion], first: int, *, straight: bool = False
 ) -> Route:
-    source, destination = transfer.source, transfer.destination
+    source, destination = transfer.at_source, transfer.at_destination
     places = [
         (PAIR[0], source.region, source.vpc_id, source),
         *((TRANSIT, one.region, one.vpc_id, None) for one in regions),

@@ -70,7 +70,7 @@ def ways_of(survey: DestinationSurvey) -> tuple[Way, ...]:
 
 def refusal(transfer: AcceptedTransfer, busy: Busy) -> DestinationTaken | DestinationBusy:
     """Return what is raised: DestinationTaken, which is tried again, where the request waits."""
-    machine, path = transfer.destination.instance_id, transfer.request.destination.path
+    machine, path = transfer.at_destination.instance_id, transfer.request.destination.path
     if busy.holder is None:
         field, why = "$.destination.instanceId", f"'{machine}' receives {len(RECEIVER_PORTS)} transfers, the most"
         what, instead = "one of them has ended", "choose another machine"

@@ -39,7 +39,7 @@ def empty_source(transfer: AcceptedTransfer, source: SourceSurvey) -> str | None
         return None
     first, *others = request.source.plain_paths
     more = f" and {len(others)} more" if others else ""
-    where = f"'{first}'{more} on {transfer.source.instance_id}"
+    where = f"'{first}'{more} on {transfer.at_source.instance_id}"
     if source.unselected:
         counts = ", ".join(f"{count} {reason}" for reason, count in sorted(source.unselected.items()))
         keys = "$.select" if request.links == "keep" else "$.select and $.links"
@@ -56,7 +56,7 @@ def check_room(
     # A comparison does not tell holes and further names; what it sends is a part of the source.
     needed_bytes = min(wanted.needed_bytes, source.needed_bytes)
     needed_inodes = min(wanted.needed_inodes, source.needed_inodes)
-    where = f"$.destination.path: '{transfer.request.destination.path}' on {transfer.destination.instance_id}"
+    where = f"$.destination.path: '{transfer.request.destination.path}' on {transfer.at_destination.instance_id}"
     if needed_bytes > destination.free_bytes:
         raise DestinationTooSmall(
             f"{where} has {destination.free_bytes} bytes free and needs {needed_bytes}; "
@@ -76,8 +76,8 @@ def has_room(wanted: Listed, destination: DestinationSurvey) -> bool:
 
 def _problems(transfer: AcceptedTransfer, source: SourceSurvey, destination: DestinationSurvey) -> CptError | None:
     sides = (
-        (source, "$.source.paths", transfer.source.instance_id),
-        (destination, "$.destination.path", transfer.destination.instance_id),
+        (source, "$.source.paths", transfer.at_source.instance_id),
+        (destination, "$.destination.path", transfer.at_destination.instance_id),
     )
     lines = []
     for survey, where, instance in sides:

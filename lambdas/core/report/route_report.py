@@ -54,7 +54,7 @@ def routes(
             sizes[first] += size
     total = direct + sum(sizes.values())
     share = _due(estimate, relays, egress_usd, total)
-    ends = list(dict.fromkeys((transfer.source.region, transfer.destination.region)))
+    ends = list(dict.fromkeys((transfer.source_region, transfer.destination_region)))
     leaving = estimate.figures.leaving_gb_usd
     found = [_share(None, ends, 0, direct, total, share * direct * leaving)]
     for first, size in sizes.items():

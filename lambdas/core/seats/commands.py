@@ -72,7 +72,7 @@ def listen_addresses(private: str, public: str | None, port: int) -> list[str]:
 
 def receiver_addresses(transfer: AcceptedTransfer) -> list[str]:
     """Return where the destination listens for lanes."""
-    end = transfer.destination
+    end = transfer.at_destination
     return listen_addresses(end.private_address, end.public_address, transfer.receiver_port)
 
 

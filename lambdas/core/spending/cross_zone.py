@@ -40,7 +40,7 @@ def per_gb(transfer: AcceptedTransfer, relays: Iterable[Node | ExistingRelay]) -
 def figures(transfer: AcceptedTransfer) -> tuple[Figure | None, Figure | None]:
     """Per GB: of the direct path, and of relays where machines of the user stand elsewhere; None for nothing more."""
     direct, relayed = direct_gb(transfer), per_gb(transfer, transfer.existing)
-    zones = f"{transfer.source.availability_zone} to {transfer.destination.availability_zone}"
+    zones = f"{transfer.at_source.availability_zone} to {transfer.at_destination.availability_zone}"
     return (
         Figure(value=direct, origin="published", note=f"per GB from {zones}, out and in") if direct else None,
         Figure(value=relayed, origin="published", note="per GB, as if all went through the existing relays elsewhere")
@@ -90,7 +90,7 @@ def note(transfer: AcceptedTransfer, size_bytes: float) -> str:
     """What an estimate with relays says of it, since it counts on the ends' own zones."""
     return (
         f"relays are counted in their ends' own zones; where those have no capacity, others cost "
-        f"${hop_gb(transfer.source.region):g} per GB between end and relay, "
+        f"${hop_gb(transfer.source_region):g} per GB between end and relay, "
         f"${surcharge(transfer, size_bytes):.4f} at most"
     )
 

@@ -9,19 +9,20 @@ from lambdas.core.documents import MAX_TRANSIT_REGIONS, Document, Region, Transf
 from lambdas.core.places.machines import EndMachine, ExistingRelay, TransitRegion
 from lambdas.core.request.request import TransferRequest
 from lambdas.core.transfer.partition import Partition, partition_of
-from lambdas.core.transfer.record_format import FORMAT_VERSION, format_of, with_stage
-from lambdas.core.transfer.seat import Seat
+from lambdas.core.transfer.record_format import FORMAT_VERSION, format_of, with_seats, with_stage
+from lambdas.core.transfer.seat import MOST_SEATS, Seat
 
 # With two relays each, this many transfers take 45 of the 60 rules of a security group.
 RECEIVER_PORTS = range(4601, 4616)
 
 
 class AcceptedTransfer(Document):
-    """Output of Validate Request; `request` has its defaults filled in.
+    """Output of Validate Request; `request` has its defaults filled in, and its ends are where the data lies and goes.
 
+    `senders`: the seats that read the source; `receivers`: those that write at the destination.
     `run`: which of the transfer's executions it is; those after the first have `resume` in their request.
-    `receiver_port`: where the destination receives it, beside other transfers. `format_version`: of its records; those
-    that say nothing are of format 1.
+    `receiver_port`: where the destination receives it, beside other transfers.
+    `format_version`: of its records; those that say nothing are of format 1.
     """
 
     format_version: Annotated[int, Field(ge=1)] = FORMAT_VERSION
@@ -30,8 +31,9 @@ class AcceptedTransfer(Document):
     execution_arn: str
     execution_started_at: float
     request: TransferRequest
-    source: EndMachine
-    destination: EndMachine
+    # The index of running transfers holds what has these names, and DynamoDB cannot change what an index holds.
+    senders: list[Seat] = Field(alias="source", min_length=1, max_length=MOST_SEATS)
+    receivers: list[Seat] = Field(alias="destination", min_length=1, max_length=MOST_SEATS)
     existing: list[ExistingRelay] = Field(default_factory=list)
     transit: list[TransitRegion] = Field(default_factory=list, max_length=MAX_TRANSIT_REGIONS)
     apart: list[tuple[Region, Region]] = Field(default_factory=list)
@@ -47,36 +49,46 @@ class AcceptedTransfer(Document):
         machines = [dict(with_stage(machine)) for machine in value.get("existing", [])]
         for machine in machines:
             machine.pop("role", None)
-        return {"formatVersion": 1, **value, "existing": machines}
-
-    @property
-    def senders(self) -> tuple[Seat, ...]:
-        """The seats that read the source."""
-        return (Seat("s0", self.source),)
-
-    @property
-    def receivers(self) -> tuple[Seat, ...]:
-        """The seats that write at the destination: none where nothing is moved but measured."""
-        return () if self.request.is_profiling else (Seat("r0", self.destination),)
+        return {"formatVersion": 1, **with_seats(value), "existing": machines}
 
     @property
     def seats(self) -> tuple[Seat, ...]:
-        """All of them, those that are started first in front."""
-        return (*self.receivers, *self.senders)
+        """Those in which a daemon works, the first that are started in front: nobody receives what is only measured."""
+        return (*(() if self.request.is_profiling else self.receivers), *self.senders)
 
     def seat(self, seat_id: str) -> Seat:
         """The seat of this id; raises StopIteration where it has none."""
         return next(seat for seat in self.seats if seat.seat_id == seat_id)
 
     @property
+    def at_source(self) -> EndMachine:
+        """The machine that looks at the source where one does so for all."""
+        return self.senders[0].machine
+
+    @property
+    def at_destination(self) -> EndMachine:
+        """The machine that looks at the destination, or changes it, where one does so for all."""
+        return self.receivers[0].machine
+
+    @property
+    def source_region(self) -> str:
+        """The region that the data leaves."""
+        return self.request.source.place.region
+
+    @property
+    def destination_region(self) -> str:
+        """The region that the data comes to."""
+        return self.request.destination.place.region
+
+    @property
     def region_pair(self) -> str:
         """The key of profiles, e.g. `us-west-2>eu-west-1`."""
-        return f"{self.source.region}>{self.destination.region}"
+        return f"{self.source_region}>{self.destination_region}"
 
     @property
     def between_regions(self) -> bool:
         """The data leaves its region."""
-        return self.source.region != self.destination.region
+        return self.source_region != self.destination_region
 
     @property
     def plan_id(self) -> str:
@@ -90,5 +102,5 @@ class AcceptedTransfer(Document):
     @property
     def partition(self) -> Partition:
         """Key of all that its seats share."""
-        machines = ((end.region, end.instance_id) for end in (self.source, self.destination))
+        machines = ((seat.machine.region, seat.machine.instance_id) for seat in (*self.senders, *self.receivers))
         return partition_of(self.execution_arn, machines, self.transfer_id)

@@ -11,7 +11,8 @@ from lambdas.core.errors import RecordOfOtherVersion
 # 1: before records said so. 2: plans have ids, locks know directories. 3: relays have a stage.
 # 4: ends count starts, and their processes epochs.
 # 5: scans and probes answer by the table, and estimates have rows beyond eight pairs.
-FORMAT_VERSION = 6
+# 6: what daemons say goes by seat. 7: a transfer has seats at each end, in place of one machine.
+FORMAT_VERSION = 7
 # Before format 3 a relay's place was only this word.
 _STAGE_OF_ROLE = {"source": 0, "destination": 1}
 
@@ -40,3 +41,19 @@ def with_stage(relay: Mapping[str, Any]) -> Mapping[str, Any]:
     if "stage" in relay or relay.get("role") not in _STAGE_OF_ROLE:
         return relay
     return {**relay, "stage": _STAGE_OF_ROLE[relay["role"]]}
+
+
+def with_seats(transfer: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A transfer of any format with seats at its ends: before format 7 each end was one machine."""
+    found = dict(transfer)
+    for end, seat_id in (("source", "s0"), ("destination", "r0")):
+        if isinstance(machine := transfer.get(end), Mapping):
+            found[end] = [{"seatId": seat_id, "machine": machine}]
+    return found
+
+
+def machines_of(transfer: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Region and instance id of each machine at the ends of a transfer's record of any format, senders first."""
+    seated = with_seats(transfer)
+    machines = (seat["machine"] for end in ("source", "destination") for seat in seated[end])
+    return [(machine["region"], machine["instanceId"]) for machine in machines]

@@ -1,22 +1,24 @@
 """Where daemons work for the ends of a transfer."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from lambdas.core.documents import Document
 from lambdas.core.places.machines import EndMachine
 
 SeatId = Annotated[str, Field(pattern=r"^[sr](0|[1-9][0-9]?)$")]
 """`s0`, `s1` … send, `r0`, `r1` … receive."""
 Role = Literal["sender", "receiver"]
+MOST_SEATS = 16
+"""At one end."""
 
 
-@dataclass(frozen=True)
-class Seat:
+class Seat(Document):
     """A machine at an end, with the id under which its daemon keeps what it says."""
 
-    seat_id: str
+    seat_id: SeatId
     machine: EndMachine
 
     @property
@@ -28,3 +30,8 @@ class Seat:
 def role_of(seat_id: str) -> Role:
     """What the daemon of a seat does."""
     return "sender" if seat_id.startswith("s") else "receiver"
+
+
+def seats_of(role: Role, machines: Iterable[EndMachine]) -> list[Seat]:
+    """The seats of an end, in the order of its machines."""
+    return [Seat(seat_id=f"{role[0]}{index}", machine=machine) for index, machine in enumerate(machines)]

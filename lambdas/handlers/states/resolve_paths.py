@@ -42,19 +42,19 @@ def resolve_paths(event: ResolveInput, world: World) -> ResolvedPaths:
     """Addresses of the hops; raises PathUnreachable, or AgentBusy where a machine's agent did not begin."""
     transfer = event.transfer
     public = transfer.between_regions and world.env.inter_region_path == "internet"
-    source, destination = _address(transfer.source, public), _address(transfer.destination, public)
+    source, destination = _address(transfer.at_source, public), _address(transfer.at_destination, public)
     try:
-        group = security_group(world, transfer.destination, "endpoint")
+        group = security_group(world, transfer.at_destination, "endpoint")
     except LaunchRefused as error:
         raise PathUnreachable(str(error)) from error
-    world.at(transfer.destination.place).groups.admit(group, source, transfer.receiver_port, transfer.transfer_id)
+    world.at(transfer.at_destination.place).groups.admit(group, source, transfer.receiver_port, transfer.transfer_id)
     _prove(world, transfer, source, destination)
     paths = ResolvedPaths(
         direct_reachable=True,
         inter_region="public" if public else "private",
         source_address=source,
         receiver_address=f"{destination}:{transfer.receiver_port}",
-        receiver_inside_address=f"{transfer.destination.private_address}:{transfer.receiver_port}",
+        receiver_inside_address=f"{transfer.at_destination.private_address}:{transfer.receiver_port}",
     )
     world.transfers.change(transfer, transfer_life.note(paths=paths))
     return paths
@@ -74,10 +74,10 @@ def _address(end: EndMachine, public: bool) -> str:
 def _prove(world: World, transfer: AcceptedTransfer, source: str, destination: str) -> None:
     """A listening probe at the destination, a connecting one at the source."""
     target = f"{destination}:{transfer.receiver_port}"
-    end, listen = transfer.destination, commands.receiver_addresses(transfer)
+    end, listen = transfer.at_destination, commands.receiver_addresses(transfer)
     orders = [
         Order.on(end, "probe", commands.probe(transfer.transfer_id, "listen", listen, LISTEN_SECONDS)),
-        Order.on(transfer.source, "probe", commands.probe(transfer.transfer_id, "connect", target, CONNECT_SECONDS)),
+        Order.on(transfer.at_source, "probe", commands.probe(transfer.transfer_id, "connect", target, CONNECT_SECONDS)),
     ]
     running = begin(world, transfer, orders, COMMAND_SECONDS)
     decisive = False
@@ -100,7 +100,7 @@ def _prove(world: World, transfer: AcceptedTransfer, source: str, destination: s
     waits = CommandResult(False, "InProgress", "", "it still waits")
     listened, connected = (running.results.get(at, waits) for at in (LISTENER, CALLER))
     raise PathUnreachable(
-        f"{transfer.source.instance_id} ({source}) does not reach {end.instance_id} at {target}: check that group "
+        f"{transfer.at_source.instance_id} ({source}) does not reach {end.instance_id} at {target}: check that group "
         f"'{world.env.deployment}-endpoint' is attached to both machines, the route tables and network ACLs of both "
         f"subnets, and host firewalls on TCP {transfer.receiver_port}. Source said: {connected.tail(300)}. "
         f"Destination said: {listened.tail(300)}"

@@ -61,19 +61,19 @@ def estimate_for(
     types = list(dict.fromkeys(by_side[0] + by_side[1]))
     market = market_of(transfer, types, world)
     terms = offers.Terms(
-        source=_side(transfer.source.region, transfer.source.availability_zone, market.source, world),
+        source=_side(transfer.source_region, transfer.at_source.availability_zone, market.source, world),
         destination=_side(
-            transfer.destination.region, transfer.destination.availability_zone, market.destination, world
+            transfer.destination_region, transfer.at_destination.availability_zone, market.destination, world
         ),
         internet=world.env.inter_region_path == "internet",
         prices=market.prices,
         market=market.market,
         now=world.clock.now(),
     )
-    ends = [end.instance_type for end in (transfer.source, transfer.destination)]
+    ends = [end.instance_type for end in (transfer.at_source, transfer.at_destination)]
     profiles = {kind: world.profiles.get(kind, transfer.region_pair) for kind in {*types, *ends}}
     machines = world.profiles.get(
-        hosts(transfer.source.instance_id, transfer.destination.instance_id), transfer.region_pair
+        hosts(transfer.at_source.instance_id, transfer.at_destination.instance_id), transfer.region_pair
     )
     figures = _with_machines(
         offers.end_figures(
@@ -141,8 +141,8 @@ def estimate_for(
     told += [packing.words] if packing else []
     # Relays of third regions have the types of the source's side.
     sides = [
-        ([transfer.source.region, *(one.region for one in transfer.transit)], by_side[0]),
-        ([transfer.destination.region], by_side[1]),
+        ([transfer.source_region, *(one.region for one in transfer.transit)], by_side[0]),
+        ([transfer.destination_region], by_side[1]),
     ]
     prices = {
         (price.instance_type, price.region): price
@@ -189,7 +189,7 @@ def _of_measuring(found: Estimate, transfer: AcceptedTransfer, world: World) -> 
 
 def gateway(transfer: AcceptedTransfer) -> Figure | None:
     """Per GB from one VPC to the other, whatever their regions: the VPC that sends pays."""
-    source, destination = transfer.source, transfer.destination
+    source, destination = transfer.at_source, transfer.at_destination
     if (source.region, source.vpc_id) == (destination.region, destination.vpc_id):
         return None
     price = PriceBook().unit("transit-gateway-gb", source.region)

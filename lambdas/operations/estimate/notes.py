@@ -12,7 +12,7 @@ MOST_NAMED = 12
 
 def of_prices(transfer: AcceptedTransfer, types: list[str], market: TransferMarket, now: float) -> list[str]:
     """What a reader should know about where prices and limits come from."""
-    items = needed(types, transfer.source.region, transfer.destination.region)
+    items = needed(types, transfer.source_region, transfer.destination_region)
     fallback = market.prices.from_fallback(items)
     ages = [price.age_days(now) for item in items if (price := market.prices.found.get(item))]
     notes = [f"prices are AWS's, {max(ages):.1f} days old at most"] if ages else []
@@ -20,7 +20,7 @@ def of_prices(transfer: AcceptedTransfer, types: list[str], market: TransferMark
         more = len(fallback) - MOST_NAMED
         named = ", ".join(map(str, fallback[:MOST_NAMED]))
         notes.append(f"prices of the embedded table: {named}{f', and {more} more' if more > 0 else ''}")
-    for end, side in ((transfer.source, market.source), (transfer.destination, market.destination)):
+    for end, side in ((transfer.at_source, market.source), (transfer.at_destination, market.destination)):
         if side.free_vcpus is None:
             notes.append(f"{end.region}: the quota of vCPUs is not known")
     return notes
@@ -32,7 +32,7 @@ def of_relays(found: Estimate, transfer: AcceptedTransfer, market: TransferMarke
         return []
     notes = [cross_zone.note(transfer, found.bytes)]
     if market.market == "spot":
-        regions = (transfer.source.region, transfer.destination.region)
+        regions = (transfer.source_region, transfer.destination_region)
         types = [found.type_of(stage) for stage, _ in enumerate(regions)]
         hours = [market.prices.instance_hour(*place).usd for place in zip(types, regions, strict=True)]
         notes.append(

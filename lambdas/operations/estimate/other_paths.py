@@ -8,7 +8,7 @@ from lambdas.core.transfer.accepted import AcceptedTransfer
 
 def other_paths(transfer: AcceptedTransfer, types: list[str], world: World) -> list[Figure]:
     """What is known of paths out of the source's region and into the destination's, by relays of the same types."""
-    source, destination = transfer.source.region, transfer.destination.region
+    source, destination = transfer.source_region, transfer.destination_region
     others = [region for region in world.env.regions if region not in (source, destination)]
     pairs = [*(f"{source}>{region}" for region in others), *(f"{region}>{destination}" for region in others)]
     keys = [(kind, pair) for pair in pairs for kind in types]

@@ -40,7 +40,7 @@ def measure_direct(world: World, record: Estimated, pair: RelayPath) -> float | 
     result = results.get(probe.path.path_id)
     if result is None or result.inter_region <= 0:
         why = result.error if result else "the sender did not answer"
-        raise MeasuringFailed(f"the direct path: from {record.transfer.source.instance_id} to a relay: {why}")
+        raise MeasuringFailed(f"the direct path: from {record.transfer.at_source.instance_id} to a relay: {why}")
     return result.inter_region
 
 

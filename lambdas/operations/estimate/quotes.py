@@ -58,11 +58,11 @@ def market_of(transfer: AcceptedTransfer, relay_types: Iterable[str], world: Wor
     market = transfer.request.relays.market
     if market == "spot" and not world.at(Place(world.env.home_region)).spot_market.has_role():
         market = "on-demand"
-    ends = (transfer.source, transfer.destination)
+    ends = (transfer.at_source, transfer.at_destination)
     lent = [machine.instance_type for machine in transfer.existing]
     third = [one.region for one in transfer.transit]
     with ThreadPoolExecutor(len(ends) + 1) as pool:
-        items = prices.needed(types, transfer.source.region, transfer.destination.region, third)
+        items = prices.needed(types, transfer.source_region, transfer.destination_region, third)
         listed = pool.submit(price_book, items, world)
         between = {region: pool.submit(_region, region, types, world, market) for region in third}
         source, destination = (
@@ -75,7 +75,7 @@ def market_of(transfer: AcceptedTransfer, relay_types: Iterable[str], world: Wor
         for end, side in zip(ends, (source, destination), strict=True)
         for kind, price in side.spot.items()
     }
-    regions = (transfer.source.region, transfer.destination.region)
+    regions = (transfer.source_region, transfer.destination_region)
     prices_found = PriceBook({**book.found, **spot}, book.problems)
     return TransferMarket(market, prices_found, source, destination, transit, regions)
 

@@ -34,7 +34,7 @@ def ways_for(
     unequal = relays.pairs == "auto" and bool(offer.sides or transfer.existing or straight)
     if not (transfer.transit or unequal) or not transfer.between_regions or relays.sides or offer.refusal:
         return None
-    direct = transfer.source.region, transfer.destination.region
+    direct = transfer.source_region, transfer.destination_region
     kinds = dict(zip(direct, _types(offer), strict=True))
     third = {
         region: one for region, one in market.transit.items() if _can_launch(region, offer.instance_type, one, world)
@@ -85,7 +85,7 @@ def _straight(transfer: AcceptedTransfer, ends: EndFigures, market: TransferMark
     By what its type has taken from there, else by what AWS publishes of both ends: what holds the direct path below
     that probably holds the others too.
     """
-    kinds = transfer.source.instance_type, transfer.destination.instance_type
+    kinds = transfer.at_source.instance_type, transfer.at_destination.instance_type
     learned = measured.figure(world.profiles.get(kinds[1], transfer.region_pair), "interRegion", kinds[1])
     if learned is None:
         internet = world.env.inter_region_path == "internet"
@@ -105,7 +105,7 @@ def _types(offer: Offer) -> tuple[str, str]:
 
 def _pair_border(transfer: AcceptedTransfer, offer: Offer, market: TransferMarket, world: World) -> Border:
     """Between the ends' regions, by the offer: what this transfer has shown of a pair, or lets it be, is said of it."""
-    source, destination = transfer.source.region, transfer.destination.region
+    source, destination = transfer.source_region, transfer.destination_region
     sent, received = (SideRate(figure, figure.now) for figure in map(offer.carried, (0, 1)))
     usd = market.prices.egress_gb(source, destination).usd
     if world.env.inter_region_path == "transit-gateway":

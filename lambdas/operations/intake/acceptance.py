@@ -14,16 +14,17 @@ from lambdas.core.places.machines import EndMachine, ExistingRelay, TransitRegio
 from lambdas.core.places.place import Place
 from lambdas.core.request.request import Limits, TransferRequest, parse_request
 from lambdas.core.seats.consent import how_to_tag
+from lambdas.core.transfer.seat import Seat, seats_of
 from lambdas.operations.fleet.existing import look_at
 
 
 @dataclass(frozen=True)
 class Accepted:
-    """A request with the deployment's defaults filled in, and its machines."""
+    """A request with the deployment's defaults filled in, its seats, and the machines and regions for its relays."""
 
     request: TransferRequest
-    source: EndMachine
-    destination: EndMachine
+    senders: list[Seat]
+    receivers: list[Seat]
     existing: list[ExistingRelay]
     transit: list[TransitRegion]
     apart: list[Border]
@@ -52,7 +53,8 @@ def accept(raw: object, world: World) -> Accepted:
         }
     )
     filled_in = request.model_copy(update={"relays": relays, "objective": objective})
-    return Accepted(filled_in, source, destination, existing, transit, apart)
+    senders, receivers = seats_of("sender", [source]), seats_of("receiver", [destination])
+    return Accepted(filled_in, senders, receivers, existing, transit, apart)
 
 
 def _transit(request: TransferRequest, world: World) -> tuple[list[TransitRegion], list[str]]:

@@ -52,15 +52,15 @@ def _is_seen(transfer: AcceptedTransfer, found: Sequence[Meeting], world: World)
     name = None
     try:
         name = marks.put(transfer, world, COMMAND_SECONDS)
-        look = Order.on(transfer.source, "scan", commands.marked(transfer, name, directories))
+        look = Order.on(transfer.at_source, "scan", commands.marked(transfer, name, directories))
         return Marked.from_document(answer(look, *run_all(world, transfer, [look], COMMAND_SECONDS))).seen
     finally:
         marks.take_away(transfer, world, COMMAND_SECONDS, name)
 
 
 def _refusal(transfer: AcceptedTransfer, meeting: Meeting) -> SurveyProblem:
-    where = f"'{transfer.request.destination.path}' on {transfer.destination.instance_id}"
-    path = f"'{unquote(meeting.path, errors='backslashreplace')}' of {transfer.source.instance_id}"
+    where = f"'{transfer.request.destination.path}' on {transfer.at_destination.instance_id}"
+    path = f"'{unquote(meeting.path, errors='backslashreplace')}' of {transfer.at_source.instance_id}"
     return SurveyProblem(
         f"$.destination.path: {where} {meeting.verb} the source's {path}: both machines see one directory; nothing was "
         "written; choose a destination that is apart from all source paths"

@@ -26,8 +26,8 @@ def compared(transfer: AcceptedTransfer, survey: Survey, world: World) -> Survey
         return survey
     control, parts = world.control(transfer), survey.source.parts
     if transfer.request.compare == "digest":
-        _scan(transfer, transfer.source, commands.scan_digests(transfer, control, parts), world)
-    printed = _scan(transfer, transfer.destination, commands.scan_comparison(transfer, control, parts), world)
+        _scan(transfer, transfer.at_source, commands.scan_digests(transfer, control, parts), world)
+    printed = _scan(transfer, transfer.at_destination, commands.scan_comparison(transfer, control, parts), world)
     found = ComparisonSurvey.from_document(printed)
     there, rest = found.same_bytes, _rest(transfer, earlier, found, world) if earlier else None
     if rest is not None:

@@ -23,7 +23,7 @@ def with_extras(transfer: AcceptedTransfer, survey: Survey, world: World) -> Sur
     if not survey.destination.occupied:
         return survey
     command = commands.scan_extras(transfer, world.control(transfer), survey.source)
-    order = Order.on(transfer.destination, "scan", command)
+    order = Order.on(transfer.at_destination, "scan", command)
     printed = answer(order, *run_all(world, transfer, [order], COMMAND_SECONDS))
     extras = ExtrasSurvey.from_document(printed)
     if not transfer.request.dry_run:

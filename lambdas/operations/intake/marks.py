@@ -42,5 +42,5 @@ def _noted(transfer: AcceptedTransfer, world: World) -> list[str]:
 
 
 def _order(transfer: AcceptedTransfer, name: str, world: World, seconds: float, *, present: bool) -> None:
-    order = Order.on(transfer.destination, "scan", commands.mark(transfer, name, present=present))
+    order = Order.on(transfer.at_destination, "scan", commands.mark(transfer, name, present=present))
     Mark.from_document(answer(order, *run_all(world, transfer, [order], seconds)))

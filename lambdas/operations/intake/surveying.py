@@ -43,13 +43,13 @@ def look_at_ends(transfer: AcceptedTransfer, world: World) -> Survey | OpenSurve
     """
     if transfer.request.when_busy == "wait":
         # While it waits it looks again and again: at the destination only, not at the whole source.
-        alone = Order.on(transfer.destination, "scan", commands.scan_destination(transfer))
+        alone = Order.on(transfer.at_destination, "scan", commands.scan_destination(transfer))
         (result,) = run_all(world, transfer, [alone], COMMAND_SECONDS)
         hold(transfer, DestinationSurvey.from_document(answer(alone, result)), world)
     announce = listing.announcement_name(transfer) if listing.may_be_followed(transfer) else None
     control = world.control(transfer)
-    source = Order.on(transfer.source, "scan", commands.scan_source(transfer, control, announce))
-    destination = Order.on(transfer.destination, "scan", commands.scan_destination(transfer))
+    source = Order.on(transfer.at_source, "scan", commands.scan_source(transfer, control, announce))
+    destination = Order.on(transfer.at_destination, "scan", commands.scan_destination(transfer))
     running = begin(world, transfer, [source, destination], COMMAND_SECONDS)
     opening = _Opening(world, transfer, running, follows=announce is not None)
     longest_poll = LONGEST_POLL if announce is None else WATCHED_POLL
@@ -115,7 +115,7 @@ def hold(transfer: AcceptedTransfer, destination: DestinationSurvey, world: Worl
 
 def survey_of_followed(transfer: AcceptedTransfer, found: OpenSurvey, world: World) -> Survey:
     """The survey whose listing was followed, once it is done; raises what `look_at_ends` does, and TransferFenced."""
-    order = Order("scan", transfer.source.place, transfer.source.instance_id)
+    order = Order("scan", transfer.at_source.place, transfer.at_source.instance_id)
     result = await_answer(world, transfer, order, found, COMMAND_SECONDS, lambda: not goes_on(world, transfer))
     if result is None:
         raise TransferFenced(f"{transfer.transfer_id} has ended before its listing")

@@ -45,4 +45,4 @@ def _bounded(told: list[Beside]) -> list[Beside]:
 
 
 def _ends(transfer: AcceptedTransfer) -> set[str]:
-    return {transfer.source.instance_id, transfer.destination.instance_id}
+    return {transfer.at_source.instance_id, transfer.at_destination.instance_id}

@@ -156,7 +156,7 @@ def test_an_execution_writes_nothing_once_a_later_one_has_the_transfer(
 
 def test_existing_machines_come_back_with_the_record(transfers: TransferStore) -> None:
     accepted = builders.transfer()
-    lent = ExistingRelay(stage=0, **{**accepted.source.model_dump(), "instance_id": "i-0cccccccccccccccc"})
+    lent = ExistingRelay(stage=0, **{**accepted.at_source.model_dump(), "instance_id": "i-0cccccccccccccccc"})
     transfers.create(accepted.model_copy(update={"existing": [lent]}))
     record = transfers.get("first")
     assert record is not None

@@ -24,6 +24,7 @@ from lambdas.core.record.transfer_record import TransferRecord
 from lambdas.core.seats.answers import Answer
 from lambdas.core.survey.whereabouts import SourcePath
 from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.core.transfer.record_format import machines_of
 from tests.lambdas.memory.conditions import after, holds
 
 
@@ -56,9 +57,8 @@ class MemoryTransferStore:
 
     def ids_with_end(self, instance_id: str) -> list[str]:
         """See TransferStore."""
-        ends = ("source", "destination")
         active = {transfer_id: self._items[transfer_id] for transfer_id in self.active_ids()}
-        return [id_ for id_, item in active.items() if any(item[end]["instanceId"] == instance_id for end in ends)]
+        return [id_ for id_, item in active.items() if any(instance_id == one for _, one in machines_of(item))]
 
     def active(self) -> list[TransferRecord]:
         """See TransferStore."""

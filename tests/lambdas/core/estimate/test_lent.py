@@ -16,7 +16,7 @@ GB = 10**9
 
 
 def machine(stage: int, number: int, kind: str = "m5.large") -> ExistingRelay:
-    end = transfer().source
+    end = transfer().at_source
     return ExistingRelay(
         **{**dict(end), "instance_id": f"i-{number:017x}", "instance_type": kind}, stage=stage, spot=False
     )

@@ -75,7 +75,7 @@ def test_every_relay_admits_exactly_those_that_measure_to_it() -> None:
             let_in.setdefault(rule.beside.region, set()).add(rule.address)
     by_region = {one.region: one.public_address for one in nodes.values()}
     assert let_in == {
-        WEST: {of.source.private_address},
+        WEST: {of.at_source.private_address},
         IRELAND: {by_region[WEST], by_region[FRANKFURT], by_region[TOKYO], paths().source_address},
         FRANKFURT: {by_region[WEST], by_region[TOKYO]},
         TOKYO: {by_region[WEST], by_region[FRANKFURT]},

@@ -14,7 +14,7 @@ from lambdas.core.places.machines import TransitRegion
 from tests.lambdas.builders import node, paths, route, transfer
 
 RECEIVER_PORT = transfer().receiver_port
-SOURCE, DESTINATION = transfer().source, transfer().destination
+SOURCE, DESTINATION = transfer().at_source, transfer().at_destination
 
 
 def at_public(one: Node) -> str:

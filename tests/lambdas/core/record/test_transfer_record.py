@@ -2,6 +2,7 @@ import pytest
 
 from lambdas.core.record.transfer_life import create
 from lambdas.core.record.transfer_record import Estimated, Planned, TransferRecord
+from lambdas.core.transfer.record_format import machines_of
 from tests.lambdas import builders
 
 ITEM = create(builders.transfer()).item
@@ -31,7 +32,15 @@ def test_of_a_record_of_another_format_only_what_a_teardown_needs_is_read() -> N
     assert (record.paths, record.plan, record.estimate, record.spawned) == (None, None, None, None)
 
 
+def test_one_machine_at_each_end_of_an_earlier_format_is_its_only_seat() -> None:
+    transfer = builders.transfer()
+    ends = {"source": transfer.at_source.to_document(), "destination": transfer.at_destination.to_document()}
+    read = TransferRecord.parse({**ITEM, **ends, "formatVersion": 6}).transfer
+    assert (read.seats, read.partition) == (transfer.seats, transfer.partition)
+    assert machines_of({**ITEM, **ends}) == machines_of(ITEM)
+
+
 def test_machines_of_the_user_that_an_earlier_format_told_apart_by_a_word_have_a_stage() -> None:
-    machine = builders.transfer().source.to_document()
+    machine = builders.transfer().at_source.to_document()
     old = {**ITEM, "formatVersion": 2, "existing": [{**machine, "role": "source"}, {**machine, "role": "destination"}]}
     assert [relay.stage for relay in TransferRecord.parse(old).transfer.existing] == [0, 1]

@@ -5,7 +5,7 @@ from lambdas.core.places.machines import ExistingRelay
 from lambdas.core.request.request import Objective
 from lambdas.core.spending import cross_zone
 from lambdas.core.transfer.accepted import AcceptedTransfer
-from tests.lambdas.builders import estimate, figures, node, transfer
+from tests.lambdas.builders import estimate, figures, node, transfer, with_machine
 
 
 def limited(dollars: float) -> AcceptedTransfer:
@@ -18,7 +18,7 @@ def between_zones(zone: str = "us-west-2b", vpc_id: str = "vpc-source") -> Accep
     """A transfer inside one region, to a machine in another zone."""
     accepted = transfer()
     changes = {"region": "us-west-2", "availability_zone": zone, "vpc_id": vpc_id}
-    return accepted.model_copy(update={"destination": accepted.destination.model_copy(update=changes)})
+    return with_machine(accepted, "r0", **changes)
 
 
 def test_bytes_through_a_relay_in_another_zone_are_charged_on_both_sides_of_the_border() -> None:
@@ -61,7 +61,8 @@ def test_between_two_zones_of_one_region_the_direct_path_costs_too() -> None:
 
 def test_machines_of_the_user_in_other_zones_are_in_the_rows_with_relays() -> None:
     lent = ExistingRelay(
-        **{**dict(transfer().source), "instance_id": "i-0cccccccccccccccc", "availability_zone": "us-west-2c"}, stage=0
+        **{**dict(transfer().at_source), "instance_id": "i-0cccccccccccccccc", "availability_zone": "us-west-2c"},
+        stage=0,
     )
     direct, relayed = cross_zone.figures(transfer().model_copy(update={"existing": [lent]}))
     assert direct is None

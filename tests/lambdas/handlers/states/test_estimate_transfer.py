@@ -8,7 +8,7 @@ from lambdas.core.estimate.figures import Figures
 from lambdas.core.survey.survey import Survey
 from lambdas.handlers.states.estimate_transfer import EstimateInput, estimate_transfer
 from lambdas.operations.estimate.estimation import gateway
-from tests.lambdas.builders import ENDS, profile, survey, transfer
+from tests.lambdas.builders import ENDS, profile, survey, transfer, with_machine
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.core.intake.test_extras import DIGEST, extras
 
@@ -87,7 +87,7 @@ def test_a_terabyte_between_two_zones_is_refused_for_a_dollar_with_the_least_tha
     """AWS takes $0.01 per GB out of one zone and $0.01 into the other: 1 TB costs $20."""
     accepted = transfer(objective={"maxCostUsd": 1.0})
     there = {"region": "us-west-2", "availability_zone": "us-west-2b", "vpc_id": "vpc-source"}
-    accepted = accepted.model_copy(update={"destination": accepted.destination.model_copy(update=there)})
+    accepted = with_machine(accepted, "r0", **there)
     with pytest.raises(BudgetTooSmall, match=r"maxCostUsd: 1\.0 is less .* needs, 20\.\d+ dollars with 0 pairs"):
         estimate_transfer(EstimateInput(transfer=accepted, survey=survey(size=10**12)), Cloud().world)
 
@@ -105,8 +105,7 @@ def test_what_a_transit_gateway_passes_on_is_paid_for_between_two_vpcs() -> None
 
 def test_within_one_vpc_nothing_goes_through_a_gateway() -> None:
     accepted = transfer()
-    beside = accepted.destination.model_copy(update={"region": "us-west-2", "vpc_id": "vpc-source"})
-    assert gateway(accepted.model_copy(update={"destination": beside})) is None
+    assert gateway(with_machine(accepted, "r0", region="us-west-2", vpc_id="vpc-source")) is None
 
 
 # The tests' clock stands at 1000 s: 00:16:40. 2 GB take 100 s at 20 MB/s; 80 Mbit/s are 10 MB/s.

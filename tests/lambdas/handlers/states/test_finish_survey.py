@@ -15,7 +15,7 @@ def scanning(*, answers: bool = True) -> tuple[Cloud, FinishInput]:
     cloud = Cloud()
     cloud.transfers.create(transfer())
     cloud.commands[WEST].scripts["scan"] = lambda _: None
-    source = transfer().source
+    source = transfer().at_source
     answer_id = "0123456789abcdef" if answers else None
     place = f"{WEST} cpt-transfers {SHARED} {answer_id}" if answers else None
     command_id = cloud.commands[WEST].send("scan", [source.instance_id], "first", None, answer=place)

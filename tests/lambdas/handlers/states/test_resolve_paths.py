@@ -5,7 +5,7 @@ from lambdas.core.errors import AgentBusy, PathUnreachable
 from lambdas.core.fleet.resolved_paths import ResolvedPaths
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.handlers.states.resolve_paths import LISTEN_SECONDS, ResolveInput, resolve_paths
-from tests.lambdas.builders import DESTINATION_ID, IRELAND, SOURCE_ID, WEST, transfer
+from tests.lambdas.builders import DESTINATION_ID, IRELAND, SOURCE_ID, WEST, transfer, with_machine
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.machines import failed, printed
 from tests.lambdas.services import MemoryGroups
@@ -115,7 +115,7 @@ def test_agent_that_never_begins_is_named_instead_of_groups_and_routes(region: s
 
 def test_machine_without_public_address_is_refused_on_the_internet_path() -> None:
     accepted = transfer()
-    alone = accepted.model_copy(update={"source": accepted.source.model_copy(update={"public_address": None})})
+    alone = with_machine(accepted, "s0", public_address=None)
     with pytest.raises(PathUnreachable, match="has no public address"):
         run(Cloud(), alone)
 

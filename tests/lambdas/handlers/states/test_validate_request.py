@@ -47,8 +47,8 @@ def test_accepted_transfer_knows_both_machines_and_has_its_defaults() -> None:
     cloud = Cloud()
     found = run(cloud, request())
     assert (found.transfer_id, found.execution_started_at) == ("first", 1000.5)
-    assert (found.source.vpc_id, found.source.public_address) == ("vpc-source", "54.0.0.1")
-    assert (found.destination.region, found.destination.private_address) == (IRELAND, "10.11.0.1")
+    assert (found.at_source.vpc_id, found.at_source.public_address) == ("vpc-source", "54.0.0.1")
+    assert (found.at_destination.region, found.at_destination.private_address) == (IRELAND, "10.11.0.1")
     assert found.request.relays.instance_types == ["t3.small", "t3.medium"]
     record = cloud.transfers.get("first")
     assert record is not None

@@ -12,7 +12,7 @@ from lambdas.core.request.request import Objective
 from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.estimate.estimation import estimate_for
-from tests.lambdas.builders import IRELAND, WEST, profile, transfer
+from tests.lambdas.builders import IRELAND, WEST, profile, transfer, with_machine
 from tests.lambdas.cloud import Cloud
 
 FRANKFURT = "eu-central-1"
@@ -95,7 +95,7 @@ def test_way_through_a_third_region_ends_in_relays_of_the_destination_type() -> 
 
 
 def machine(number: int, stage: int) -> ExistingRelay:
-    end = (transfer().source, transfer().destination)[stage]
+    end = (transfer().at_source, transfer().at_destination)[stage]
     changes = {"instance_id": f"i-{number:017x}", "instance_type": "m5.large"}
     return ExistingRelay(**{**dict(end), **changes}, stage=stage, spot=False)
 
@@ -132,9 +132,7 @@ def receiving(mb_s: float) -> Cloud:
 
 
 def into_strong_receiver(pairs: int | str = "auto") -> AcceptedTransfer:
-    asked = accepted(instanceTypes=[WEAK], pairs=pairs)
-    destination = asked.destination.model_copy(update={"instance_type": "m5.xlarge"})
-    return asked.model_copy(update={"destination": destination})
+    return with_machine(accepted(instanceTypes=[WEAK], pairs=pairs), "r0", instance_type="m5.xlarge")
 
 
 def test_receiver_that_takes_enough_from_afar_needs_no_relays_beside_it() -> None:

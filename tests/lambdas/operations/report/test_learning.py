@@ -13,7 +13,7 @@ from lambdas.core.record.transfer_record import Outcome, TransferRecord
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.handlers.states.write_report import ReportInput, write_report
 from lambdas.operations.report import beside, learning
-from tests.lambdas.builders import ARN, estimate, node, plan, transfer
+from tests.lambdas.builders import ARN, estimate, node, plan, transfer, with_machine
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.finished import finished, run
 from tests.lambdas.memory.stores import MemoryProfileStore
@@ -122,13 +122,8 @@ OTHER_ARN = ARN.replace("first", "other")
 def beside_another(source_id: str = "i-0aaaaaaaaaaaaaaa1") -> Cloud:
     """Another transfer that began before the data of the first one, and goes on after it."""
     cloud = finished_on_the_direct_path()
-    other = transfer("other", OTHER_ARN)
-    other = other.model_copy(
-        update={
-            "source": other.source.model_copy(update={"instance_id": source_id}),
-            "destination": other.destination.model_copy(update={"instance_id": "i-0ccccccccccccccc3"}),
-        }
-    )
+    other = with_machine(transfer("other", OTHER_ARN), "s0", instance_id=source_id)
+    other = with_machine(other, "r0", instance_id="i-0ccccccccccccccc3")
     cloud.transfers.create(other)
     cloud.transfers.change(other, transfer_life.note_stage("Start Transfer", {"enteredAt": 1000.0}))
     cloud.clock.time = 1_000_100.0

@@ -11,7 +11,7 @@ from tests.lambdas.cloud import Cloud
 from tests.lambdas.machines import printed
 
 NEVER_STARTED = CommandResult(False, "Delivery Timed Out", "", "", started=False)
-ORDER = Order.on(transfer().destination, "probe", {"role": "probe"})
+ORDER = Order.on(transfer().at_destination, "probe", {"role": "probe"})
 
 
 def run(cloud: Cloud, seconds: float = 100.0) -> dict[str, object]:
@@ -52,7 +52,7 @@ def test_command_that_is_refused_until_its_time_is_up_is_no_failure_of_the_daemo
 
 def test_command_that_runs_for_too_long_has_failed_and_is_cancelled_too() -> None:
     cloud = Cloud()
-    stop = Order.on(transfer().destination, "stop")
+    stop = Order.on(transfer().at_destination, "stop")
     cloud.commands[IRELAND].scripts["stop"] = lambda _: None
     with pytest.raises(CommandFailed, match="no result within 100 s"):
         answer(stop, *run_all(cloud.world, transfer(), [stop], 100.0))

@@ -24,6 +24,7 @@ from tests.lambdas.builders import (
     plan,
     progress,
     transfer,
+    with_machine,
 )
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import amend, begin, path_ids, spawned, states
@@ -162,7 +163,7 @@ def test_probes_that_a_released_fleet_never_reported_are_counted_at_their_most()
 def test_between_two_zones_of_one_region_the_direct_path_is_metered_and_stopped_at_the_budget() -> None:
     accepted = transfer(objective={"maxCostUsd": BUDGET})
     there = {"region": WEST, "availability_zone": "us-west-2b"}
-    accepted = accepted.model_copy(update={"destination": accepted.destination.model_copy(update=there)})
+    accepted = with_machine(accepted, "r0", **there)
     cloud = Cloud()
     inside = figures(egress=0.0).model_copy(update={"cross_zone": figure(0.02, "published")})
     begin(cloud, accepted, estimate(0).model_copy(update={"figures": inside}))
