@@ -27,7 +27,7 @@ def keep_of_relays(world: World, transfer: AcceptedTransfer, nodes: Iterable[Nod
 
     Machines of the user are left out: their logs stay where they are.
     """
-    with_agent = [n for n in nodes if n.state in LIVE_STATES and n.online_at is not None and not n.existing]
+    with_agent = [n for n in nodes if n.state in LIVE_STATES and n.online_at is not None and n.is_ours]
     by_region = {region: [n for n in with_agent if n.region == region] for region in {n.region for n in with_agent}}
     looks = look_at_each(by_region, lambda mine: _keep_of_region(world, transfer, mine, seconds))
     return sum(looks.found.values())

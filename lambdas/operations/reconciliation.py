@@ -142,7 +142,7 @@ def _followed(node: Node, nodes: list[Node], before: float) -> bool:
 
 def _terminate_ended(world: World, record: TransferRecord) -> int:
     """Terminate instances whose relay has ended: whoever ended it may have died in between; how many there were."""
-    ended = [n for n in world.nodes.of(record.transfer.transfer_id) if n.state not in LIVE_STATES and not n.existing]
+    ended = [n for n in world.nodes.of(record.transfer.transfer_id) if n.state not in LIVE_STATES and n.is_ours]
     count = 0
     for region in sorted({node.region for node in ended}):
         mine = [node.instance_id for node in ended if node.region == region]

@@ -159,7 +159,7 @@ def _terminate(world: World, transfer: AcceptedTransfer, *, relays_wanted: bool)
 def _alive(world: World, region: str, transfer_id: str) -> list[str]:
     """Return live relays by tag and by the node table: a new instance may be listed before its tags are."""
     tagged = {i.instance_id for i in world.at(Place(region)).compute.of_transfer(transfer_id)}
-    nodes = [n for n in world.nodes.of(transfer_id) if n.region == region and not n.existing]
+    nodes = [n for n in world.nodes.of(transfer_id) if n.region == region and n.is_ours]
     known = [node.instance_id for node in nodes]
     listed = {i.instance_id for i in world.at(Place(region)).compute.describe(known) if not i.gone} if known else set()
     return sorted(tagged | listed)

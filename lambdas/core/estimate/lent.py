@@ -12,7 +12,7 @@ from lambdas.core.tariff.instance_types import TypeFacts
 def lent_pairs(terms: Terms, machines: list[ExistingRelay], share: float) -> list[LentPair]:
     """The pairs that have such machines at one side or at both, by slot: a pair carries what the slower one does.
 
-    As `operations.fleet.existing` enlists them, with `share` of the rate as the bound that their daemons keep.
+    As `operations.fleet.providers.lent` leases them, with `share` of the rate as the bound that their daemons keep.
     """
     rates: tuple[list[Figure], ...] = tuple(
         lent_rates(

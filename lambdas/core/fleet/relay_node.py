@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from lambdas.core.documents import Count, Document, InstanceId, Name, Region, StageIndex, TransferId
+from lambdas.core.fleet.providers import PROVIDERS, ProviderName
 from lambdas.core.places.place import Place
 
 NodeState = Literal["SPAWNED", "READY", "JOINED", "DRAINING", "REJECTED", "LOST", "TERMINATED"]
@@ -25,7 +26,7 @@ class Node(Document):
 
     `stage`: the index of its stage, over all routes of the transfer; `stage_name` is for people, and nobody else's to
     compare.
-    `existing`: a machine of the user, which nobody terminates; it serves with `cpu_percent` of one processor and
+    `provider`: where its machine comes from. One that is lent serves with `cpu_percent` of one processor and
     `bandwidth_limit_mbps`, Mbit/s. `measured_hop`: from it to the next relay of its path; the two rates before it are
     the path's, which all of its relays have.
     """
@@ -42,7 +43,7 @@ class Node(Document):
     region: Region
     availability_zone: str
     market: Literal["on-demand", "spot"]
-    existing: bool | None = None
+    provider: ProviderName = "launched"
     cpu_percent: Annotated[int, Field(ge=1)] | None = None
     bandwidth_limit_mbps: Annotated[int, Field(ge=1)] | None = None
     private_address: str
@@ -60,6 +61,20 @@ class Node(Document):
     reason: str | None = None
     successor: Name | None = None
     not_replaced: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_an_earlier_format(cls, value: Any) -> Any:
+        # Before format 7 an item said `existing` of a machine of the user: no teardown may take it for one of ours.
+        if not isinstance(value, dict) or "existing" not in value:
+            return value
+        item = {key: each for key, each in value.items() if key != "existing"}
+        return {**item, "provider": "lent"} if value["existing"] else item
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether its machine is there for the transfer alone, which pays for it and ends it."""
+        return PROVIDERS[self.provider].is_ours
 
     @property
     def place(self) -> Place:

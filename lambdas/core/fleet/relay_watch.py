@@ -220,7 +220,7 @@ def _expected(watch: Watch, node: Node, nodes: dict[str, Node], judged: dict[str
     if node.tested:
         return node.tested
     # Whoever works with a machine that lends a share carries no more than that.
-    lent = {other.slot for other in nodes.values() if other.existing}
+    lent = {other.slot for other in nodes.values() if not other.is_ours}
     like = [
         judged[other.node_id].rate
         for other in _peers(node, nodes)

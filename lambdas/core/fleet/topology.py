@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 
 from lambdas.core.documents import MAX_STAGES
 from lambdas.core.fleet.membership import RELAY_PORT
+from lambdas.core.fleet.providers import PROVIDERS
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.resolved_paths import ResolvedPaths
 from lambdas.core.places.machines import EndMachine, TransitRegion
@@ -235,7 +236,7 @@ def admissions(
     found = []
     if hop == 1:
         source = route.source.private_address if route.is_inside(0) else paths.source_address
-        found.append(Admission(here, "endpoint" if node.existing else "relay", source, RELAY_PORT))
+        found.append(Admission(here, PROVIDERS[node.provider].group, source, RELAY_PORT))
     own = route.address(hop, paths, node.private_address, node.public_address)
     if hop == len(route.stages):
         return [*found, Admission(route.destination, "endpoint", own, receiver_port)]

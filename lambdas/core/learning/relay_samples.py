@@ -46,7 +46,7 @@ class Relays:
         self._by_path = {path: both for path, both in through.items() if both}
         # A pair goes as fast as the slower of the two: of two types, nobody can tell which one that was.
         kinds = {path: {node.instance_type for node in both} for path, both in self._by_path.items()}
-        whole = {path for path, both in self._by_path.items() if not any(node.existing for node in both)}
+        whole = {path for path, both in self._by_path.items() if all(node.is_ours for node in both)}
         self.types = {path: kind for path, (kind, *others) in kinds.items() if path in whole and not others}
 
     def tested(self) -> Rates:
@@ -107,7 +107,7 @@ class Relays:
         for node in self._started:
             # A pre-test delays joining, and the estimate counts it apart.
             serves_at = node.joined_at if node.measured_inter_region is None else node.ready_at
-            if serves_at is not None and not node.existing:
+            if serves_at is not None and node.is_ours:
                 waited = serves_at - node.requested_at
                 yield Sample(node.instance_type, "spawn", waited, link=link_at(self._transfer, node))
 

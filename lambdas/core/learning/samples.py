@@ -216,7 +216,7 @@ def tails_of(transfer: AcceptedTransfer, arrivals: Arrivals, nodes: Iterable[Nod
             link=link_at(transfer, node),
         )
         for node in nodes
-        if node.state == "TERMINATED" and node.ended_at is not None and not (node.existing or node.generation)
+        if node.state == "TERMINATED" and node.ended_at is not None and node.is_ours and not node.generation
     ]
 
 

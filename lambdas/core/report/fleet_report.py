@@ -45,7 +45,7 @@ def build(transfer: AcceptedTransfer, spawned: Spawned | None, nodes: Iterable[N
     if spawned is None:
         return None
     relays = list(nodes)
-    ours = [node for node in relays if not node.existing]
+    ours = [node for node in relays if node.is_ours]
     return FleetReport(
         wanted=spawned.wanted,
         launched=spawned.launched,

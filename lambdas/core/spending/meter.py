@@ -304,7 +304,7 @@ def relay_dollars(nodes: Iterable[Node], now: float, estimate: Estimate | None, 
             hour_usd(node.instance_type, node.region, node.market, node.stage, estimate, market),
         )
         for node in nodes
-        if not node.existing
+        if node.is_ours
     )
 
 

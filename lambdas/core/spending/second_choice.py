@@ -35,7 +35,7 @@ def bearable(
     limit = transfer.request.objective.max_cost_usd
     if limit is None:
         return wanted
-    relays = [node for node in nodes if not node.existing]
+    relays = [node for node in nodes if node.is_ours]
     planned = estimate.hour_usd(stage.index)
     each = _more(step_hour_usd(step, stage, transfer, estimate), planned, estimate)
     elsewhere = bool(stage.end) and step.subnet.zone != stage.zone

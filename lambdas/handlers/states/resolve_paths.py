@@ -11,7 +11,7 @@ from lambdas.core.places.machines import EndMachine
 from lambdas.core.record import transfer_life
 from lambdas.core.seats import commands
 from lambdas.core.transfer.accepted import AcceptedTransfer
-from lambdas.operations.fleet.launch import security_group
+from lambdas.operations.fleet.providers.launched import security_group
 from lambdas.operations.seats.commands import (
     Order,
     Running,

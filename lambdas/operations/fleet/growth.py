@@ -15,8 +15,8 @@ from lambdas.core.fleet.topology import route_of, routes_of, side_of
 from lambdas.core.record.transfer_record import Estimated, Spawned
 from lambdas.operations.estimate import deciding
 from lambdas.operations.fence import running
-from lambdas.operations.fleet.existing import enlist
-from lambdas.operations.fleet.launch import Launched, launch_relays
+from lambdas.operations.fleet.providers.launched import Launched, launch_relays
+from lambdas.operations.fleet.providers.lent import enlist
 from lambdas.operations.fleet.relay_end import release_singles
 from lambdas.operations.fleet.relay_start import await_ready
 from lambdas.operations.fleet.spawned import note_spawned

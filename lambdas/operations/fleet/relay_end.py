@@ -14,7 +14,7 @@ from lambdas.core.places.place import Place
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations import logs
 from lambdas.operations.fleet import membership
-from lambdas.operations.fleet.existing import give_back
+from lambdas.operations.fleet.providers.lent import give_back
 from lambdas.operations.seats import reports
 
 # For some seconds after RunInstances, EC2 may know neither an instance's id nor its state; a minute bounds the wait.
@@ -65,7 +65,7 @@ def drain_and_release(world: World, transfer: AcceptedTransfer, nodes: list[Node
 
 def _close(world: World, transfer: AcceptedTransfer, nodes: list[Node]) -> None:
     """Revoke the rules that let drained relays in elsewhere. While they live, nobody else has their addresses."""
-    addresses = {one for node in nodes if not node.existing for one in (node.private_address, node.public_address)}
+    addresses = {one for node in nodes if node.is_ours for one in (node.private_address, node.public_address)}
     routes = {route_at(transfer, node.stage) for node in nodes}
     for region in sorted({region for route in routes for region in route.regions}):
         groups = world.at(Place(region)).groups

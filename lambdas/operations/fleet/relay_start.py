@@ -14,7 +14,7 @@ from lambdas.core.record.transfer_record import Estimated
 from lambdas.core.seats import commands
 from lambdas.operations.fence import running
 from lambdas.operations.fleet import membership
-from lambdas.operations.fleet.launch import security_group
+from lambdas.operations.fleet.providers.launched import security_group
 from lambdas.operations.fleet.relay_end import fail_to_start, lose
 from lambdas.operations.seats.commands import MOST_MACHINES
 
@@ -135,7 +135,7 @@ class RelayStarter:
             node_id=node.node_id,
             listen=commands.listen_addresses(node.private_address, node.public_address, RELAY_PORT),
             # A machine of the user is not to power itself off.
-            time_to_live_seconds=None if node.existing else self._world.env.relay_time_to_live_seconds,
+            time_to_live_seconds=self._world.env.relay_time_to_live_seconds if node.is_ours else None,
             bandwidth_limit_mbps=node.bandwidth_limit_mbps,
         )
 

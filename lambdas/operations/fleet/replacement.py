@@ -16,7 +16,7 @@ from lambdas.core.record.transfer_record import Estimated
 from lambdas.operations import logs
 from lambdas.operations.fence import running
 from lambdas.operations.fleet import relay_end, relay_start
-from lambdas.operations.fleet.launch import launch_stage
+from lambdas.operations.fleet.providers.launched import launch_stage
 from lambdas.operations.fleet.remaining import rest_without
 from lambdas.operations.spending import metering
 
@@ -109,7 +109,7 @@ def _bring_successor(world: World, record: Estimated, node: Node, failing: Faili
         if why := _why_not(world, record, node, failing, nodes, generation):
             return why
         # A machine of the user may be of a type that is not launched here.
-        same = [] if node.existing else [node.instance_type]
+        same = [node.instance_type] if node.is_ours else []
         types = [
             *same,
             *record.transfer.request.relays.types_of(side_of(record.transfer, node.stage), world.env.instance_types),

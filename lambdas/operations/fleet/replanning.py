@@ -27,7 +27,7 @@ from lambdas.core.record.transfer_record import Estimated, Spawned
 from lambdas.operations.estimate.routing import ways_of
 from lambdas.operations.fence import running
 from lambdas.operations.fleet import relay_end
-from lambdas.operations.fleet.launch import launch_relays
+from lambdas.operations.fleet.providers.launched import launch_relays
 from lambdas.operations.fleet.relay_end import release_singles
 from lambdas.operations.fleet.relay_start import await_ready
 from lambdas.operations.fleet.relay_watch import circumstances
@@ -177,7 +177,7 @@ def _left(world: World, record: Estimated, nodes: list[Node]) -> list[Carrying]:
 
 def _with_live(ways: Ways, nodes: list[Node]) -> Ways:
     """With the relays that live counted as room: the quotas were asked while these ran."""
-    live = [node.region for node in nodes if node.state in LIVE_STATES and not node.existing]
+    live = [node.region for node in nodes if node.state in LIVE_STATES and node.is_ours]
     most = {region: count + live.count(region) for region, count in ways.most_in_region.items()}
     return replace(ways, most_in_region=most)
 

@@ -15,7 +15,7 @@ from lambdas.core.places.place import Place
 from lambdas.core.request.request import Limits, TransferRequest, parse_request
 from lambdas.core.seats.consent import how_to_tag
 from lambdas.core.transfer.seat import Seat, seats_of
-from lambdas.operations.fleet.existing import look_at
+from lambdas.operations.fleet.providers.lent import look_at
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,7 @@ def test_a_relay_without_an_agent_yet_and_a_machine_of_the_user_are_not_asked() 
     cloud = joined()
     young, lent, *_ = cloud.nodes.of("first")
     amend(cloud, young, online_at=None)
-    amend(cloud, lent, existing=True)
+    amend(cloud, lent, provider="lent")
     logs.keep_of_relays(cloud.world, transfer(), cloud.nodes.of("first"))
     asked = {instance for commands in cloud.commands.values() for name, instance, _ in commands.sent if name == "log"}
     assert asked == {node.instance_id for node in cloud.nodes.of("first")} - {young.instance_id, lent.instance_id}

@@ -184,7 +184,7 @@ def test_pair_with_a_machine_that_lends_a_share_is_not_held_against_its_neighbou
     fleet = three_pairs(tested=None)
     lent = "source-3-0"
     fleet.relays = [
-        each.model_copy(update={"existing": True}) if each.node_id == lent else each for each in fleet.relays
+        each.model_copy(update={"provider": "lent"}) if each.node_id == lent else each for each in fleet.relays
     ]
     fleet.carry(30, {"direct": 20, "pair-1": 20, "pair-2": 20, "pair-3": 4})
     assert fleet.suspects() == {}

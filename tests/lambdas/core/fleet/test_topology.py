@@ -120,7 +120,7 @@ def test_every_stage_admits_exactly_the_one_before(stages: int, existing: set[in
 
 
 def test_machine_of_the_user_admits_the_source_as_an_end_does() -> None:
-    assert opened(route(), node(0, existing=True))[0].group == "endpoint"
+    assert opened(route(), node(0, provider="lent"))[0].group == "endpoint"
 
 
 def test_relay_between_two_regions_is_in_nobodys_zone() -> None:

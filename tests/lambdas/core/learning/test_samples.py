@@ -54,7 +54,7 @@ def test_how_much_longer_relays_live_than_data_moves_is_learnt_of_those_that_saw
     others = [
         node("source", 2, state="LOST", requested_at=first, ended_at=first + 1),
         node("source", 2, 1, state="TERMINATED", requested_at=first + 5, ended_at=last + 5),
-        node("source", 3, state="TERMINATED", existing=True, requested_at=first, ended_at=last + 500),
+        node("source", 3, state="TERMINATED", provider="lent", requested_at=first, ended_at=last + 500),
     ]
     samples = tails_of(transfer(), arrivals, [*seen, *others])
     assert values(samples, TYPE, "tail") == pytest.approx([7.0, 7.0])
@@ -352,5 +352,5 @@ def test_relays_of_two_slots_tell_their_rate_where_each_has_one_path() -> None:
 
 def test_machine_that_lends_a_share_tells_nothing_of_its_type() -> None:
     traffic = Traffic({"direct": 20.0, "pair-1": 10.0}, {"direct": 0.0, "pair-1": 6.0}, size_mb=600)
-    samples = learnt(traffic, pair(1, existing=True))
+    samples = learnt(traffic, pair(1, provider="lent"))
     assert {sample.subject for sample in samples} == {HOSTS}

@@ -24,7 +24,7 @@ def test_relays_are_counted_by_market_and_zone_and_those_of_the_user_apart() -> 
         node("source", 1, market="spot"),
         node("source", 1, 1),
         node("destination", 1, availability_zone="eu-west-1b"),
-        node("destination", 2, existing=True),
+        node("destination", 2, provider="lent"),
     ]
     report = fleet_report.build(transfer(), SPAWNED, nodes)
     assert report is not None

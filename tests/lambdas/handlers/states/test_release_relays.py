@@ -51,7 +51,7 @@ def test_one_that_ec2_does_not_know_yet_is_left_to_the_teardown() -> None:
 def test_machines_of_the_user_go_on() -> None:
     cloud = arrived(1)
     mine, *_ = cloud.nodes.of("first")
-    amend(cloud, mine, existing=True)
+    amend(cloud, mine, provider="lent")
     cloud.compute[mine.region].machines[mine.instance_id].transfer_id = ""
     assert release_relays(ReleaseInput(transfer=transfer()), cloud.world) == {"released": 1}
     assert mine.instance_id not in cloud.compute[mine.region].terminated

@@ -143,8 +143,8 @@ def test_existing_machines_come_first_where_the_sides_have_other_numbers() -> No
         hours_usd=[0.02, 0.02],
     )
     cloud = joined(2, routes=[use])
-    assert {node.instance_id for node in cloud.nodes.of("first") if node.existing} == set(LENT.values())
-    launched = {(node.stage, node.slot) for node in cloud.nodes.of("first") if not node.existing}
+    assert {node.instance_id for node in cloud.nodes.of("first") if not node.is_ours} == set(LENT.values())
+    launched = {(node.stage, node.slot) for node in cloud.nodes.of("first") if node.is_ours}
     assert launched == {(0, 2), (0, 3)}
     assert path_ids(cloud) == ["direct", "pair-1", "pair-2-1", "pair-3-1"]
 
@@ -152,10 +152,10 @@ def test_existing_machines_come_first_where_the_sides_have_other_numbers() -> No
 def test_existing_machines_count_as_relays_and_only_the_missing_ones_are_launched() -> None:
     cloud = spawned(2)
     assert [sum(launch.count for launch in cloud.compute[region].launches) for region in (WEST, IRELAND)] == [1, 1]
-    assert {node.slot: node.instance_id for node in cloud.nodes.of("first") if node.existing} == {1: LENT[IRELAND]} | {
-        1: LENT[WEST]
-    }
-    assert {node.slot for node in cloud.nodes.of("first") if not node.existing} == {2}
+    assert {node.slot: node.instance_id for node in cloud.nodes.of("first") if not node.is_ours} == {
+        1: LENT[IRELAND]
+    } | {1: LENT[WEST]}
+    assert {node.slot for node in cloud.nodes.of("first") if node.is_ours} == {2}
 
 
 NOWHERE = dict.fromkeys(["t3.small", "t3.medium"], "InsufficientInstanceCapacity")
@@ -270,7 +270,7 @@ def test_machine_whose_agent_is_silent_is_left_to_end_by_itself() -> None:
 
 def test_its_hours_are_not_paid_by_the_transfer() -> None:
     cloud = joined(2)
-    paid = [node for node in cloud.nodes.of("first") if not node.existing]
+    paid = [node for node in cloud.nodes.of("first") if node.is_ours]
     nodes = cloud.nodes.of("first")
     assert len(paid) == 2
     dollars = [relay_dollars(some, 5000.0, estimate(2), "on-demand") for some in (nodes, paid)]

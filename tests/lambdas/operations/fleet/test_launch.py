@@ -10,7 +10,7 @@ from lambdas.core.spending.meter import BudgetDecision
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
 from lambdas.operations.estimate.estimation import estimate_for
 from lambdas.operations.fleet.growth import launch_pairs
-from lambdas.operations.fleet.launch import launch_relays, launch_stage
+from lambdas.operations.fleet.providers.launched import launch_relays, launch_stage
 from tests.lambdas.builders import IRELAND, WEST, estimate, profile, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import begin, states

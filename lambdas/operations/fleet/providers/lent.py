@@ -79,7 +79,7 @@ def _node(world: World, record: Estimated, stage: Stage, machine: ExistingRelay,
         region=machine.region,
         availability_zone=machine.availability_zone,
         market="spot" if machine.spot else "on-demand",
-        existing=True,
+        provider="lent",
         cpu_percent=ceil(100 * share * (machine.vcpus or 1)),
         bandwidth_limit_mbps=max(int(share * _rate(world, record, machine) * MBIT_PER_MB), 1),
         private_address=machine.private_address,
@@ -105,7 +105,7 @@ def give_back(world: World, nodes: Iterable[Node]) -> list[Node]:
     """
     ours = []
     for node in nodes:
-        if not node.existing:
+        if node.is_ours:
             ours.append(node)
             continue
         try:
