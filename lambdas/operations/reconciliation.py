@@ -13,6 +13,7 @@ from lambdas.core.spending.meter import Decision
 from lambdas.core.transfer.record_format import FORMAT_VERSION, in_words
 from lambdas.operations.chunks import retry
 from lambdas.operations.fleet import membership, relay_end, relay_start
+from lambdas.operations.fleet.providers import launched
 from lambdas.operations.fleet.replacement import RESUME_SECONDS
 from lambdas.operations.report import outcome
 from lambdas.operations.seats import reports
@@ -147,7 +148,7 @@ def _terminate_ended(world: World, record: TransferRecord) -> int:
     for region in sorted({node.region for node in ended}):
         mine = [node.instance_id for node in ended if node.region == region]
         alive = [i.instance_id for i in world.at(Place(region)).compute.describe(mine) if not i.gone]
-        world.at(Place(region)).compute.terminate(alive)
+        launched.terminate(world, region, alive)
         count += len(alive)
     return count
 

@@ -2,6 +2,7 @@
 
 from lambdas.adapters.world import World
 from lambdas.core.places.place import Place
+from lambdas.operations.fleet.providers import launched
 
 
 def terminate(world: World, region: str) -> list[str]:
@@ -15,8 +16,7 @@ def terminate(world: World, region: str) -> list[str]:
     suspects = {relay.transfer_id for relay in relays} - active
     over = {transfer_id for transfer_id in suspects if _is_over(world, transfer_id)}
     found = [relay.instance_id for relay in relays if relay.transfer_id in over]
-    if found:
-        world.at(Place(region)).compute.terminate(found)
+    launched.terminate(world, region, found)
     return found
 
 

@@ -19,6 +19,7 @@ from lambdas.core.record.transfer_record import TransferRecord
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations import logs
 from lambdas.operations.fence import fence
+from lambdas.operations.fleet.providers import launched
 from lambdas.operations.intake import marks
 from lambdas.operations.seats.commands import Order, run_all
 
@@ -134,7 +135,7 @@ def _begin_to_terminate(world: World, transfer: AcceptedTransfer) -> set[str]:
     _look_again(world, transfer)
     for region, ids in alive.items():
         if ids:
-            world.at(Place(region)).compute.terminate(ids)
+            launched.terminate(world, region, ids)
     return {id_ for ids in alive.values() for id_ in ids}
 
 

@@ -48,6 +48,11 @@ class Rule(NamedTuple):
     target: NodeState | None
     sets: tuple[str, ...]
 
+    @property
+    def ends(self) -> bool:
+        """Whether the relay's machine is given back after it."""
+        return self.target is not None and self.target not in LIVE_STATES
+
 
 def _from(*states: NodeState) -> frozenset[NodeState]:
     return frozenset(states)

@@ -1,22 +1,23 @@
 """More relays for a transfer: launched by what was decided, at its start or while data moves."""
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from lambdas.adapters.world import World
 from lambdas.core.errors import CptError, NoCapacity
 from lambdas.core.estimate import first_contact
 from lambdas.core.estimate.estimate import Estimate
-from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.fleet import pairing
 from lambdas.core.fleet.launch_queue import LaunchQueue
+from lambdas.core.fleet.reconcile import Fleet, Lease, Wish, reconcile
 from lambdas.core.fleet.relay_counts import RelayCounts
-from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS
-from lambdas.core.fleet.topology import route_of, routes_of, side_of
+from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, Node
+from lambdas.core.fleet.topology import routes_of
 from lambdas.core.record.transfer_record import Estimated, Spawned
 from lambdas.operations.estimate import deciding
 from lambdas.operations.fence import running
-from lambdas.operations.fleet.providers.launched import Launched, launch_relays
-from lambdas.operations.fleet.providers.lent import enlist
+from lambdas.operations.fleet import hand
 from lambdas.operations.fleet.relay_end import release_singles
 from lambdas.operations.fleet.relay_start import await_ready
 from lambdas.operations.fleet.spawned import note_spawned
@@ -28,12 +29,12 @@ REST_SECONDS = 120.0
 
 def launch_pairs(
     world: World, record: Estimated, estimate: Estimate, taken: int, wanted: int, queue: LaunchQueue | None = None
-) -> Launched:
+) -> hand.Leased:
     """`wanted` pairs in the slots after those that are `taken`; raises NoCapacity where the budget bears none.
 
-    `queue`: see `launch_relays`.
+    `queue`: see `hand.lease`.
     """
-    request = record.transfer.request
+    request, record = record.transfer.request, record.model_copy(update={"estimate": estimate})
     if estimate.routes:
         return _launch_routes(world, record, estimate, queue)
     relay_counts = RelayCounts.of(record.transfer)
@@ -43,34 +44,27 @@ def launch_pairs(
     budget = f"$.objective.maxCostUsd: {request.objective.max_cost_usd} bears {bearable} of {wanted} pairs now"
     if bearable <= 0:
         raise NoCapacity(budget)
-    # The selected one first; where it has no capacity, the others in the request's order.
-    types = {at: [estimate.type_of(at), *request.relays.types_of(at, world.env.instance_types)] for at in (0, 1)}
-    slots = relay_counts.to_launch(taken + bearable)
-    new = {at: left for at, every in slots.items() if (left := [slot for slot in every if slot > taken])}
-    launched = launch_relays(world, record, new, types, queue)
-    route = route_of(record.transfer, relay_counts.of_stages(bearable))
-    existing = enlist(world, record, route) if taken == 0 else []
-    launched = replace(launched, nodes=[*launched.nodes, *existing])
-    return launched if bearable == wanted else replace(launched, notes=[*launched.notes, budget])
+    counts = relay_counts.of_stages(taken + bearable)
+    slots = {at: range(taken + 1, count + 1) for at, count in enumerate(counts)}
+    leased = hand.lease(world, record, _due(record, slots), queue)
+    return leased if bearable == wanted else replace(leased, notes=[*leased.notes, budget])
 
 
-def _launch_routes(world: World, record: Estimated, estimate: Estimate, queue: LaunchQueue | None) -> Launched:
+def _launch_routes(world: World, record: Estimated, estimate: Estimate, queue: LaunchQueue | None) -> hand.Leased:
     """The relays of the chosen row's routes; whole routes are left out where the budget does not bear all.
 
     Relays that were there when it was decided serve already. Those that came since are of this very launch, repeated.
     """
     transfer, kept, notes = record.transfer, list(estimate.routes), list[str]()
     decided = record.decisions[-1].at if record.decisions else 0.0
-    there = {(n.stage, n.slot) for n in world.nodes.of(transfer.transfer_id) if n.requested_at < decided}
+    before = [node for node in world.nodes.of(transfer.transfer_id) if node.requested_at < decided]
 
-    def missing(use: RouteUse) -> dict[int, list[int]]:
-        left = {
-            stage: [slot for slot in slots if (stage, slot) not in there] for stage, slots in use.to_launch().items()
-        }
-        return {stage: slots for stage, slots in left.items() if slots}
+    def due() -> list[Lease]:
+        slots = {stage: range(1, count + 1) for use in kept for stage, count in use.stages().items()}
+        return _due(record, slots, before)
 
     def relays() -> int:
-        return sum(len(slots) for use in kept for slots in missing(use).values())
+        return sum(len(one.slots) for one in due() if one.provider == "launched")
 
     affordable = metering.affordable(world, record, relays())
     while kept and relays() > affordable:
@@ -79,13 +73,15 @@ def _launch_routes(world: World, record: Estimated, estimate: Estimate, queue: L
         notes.append(f"$.objective.maxCostUsd: {most} does not bear {left.words} now")
     if not kept:
         raise NoCapacity("; ".join(notes))
-    slots = {stage: new for use in kept for stage, new in missing(use).items()}
-    allowed = [transfer.request.relays.types_of(side, world.env.instance_types) for side in (0, 1)]
-    types = {stage: [estimate.type_of(stage), *allowed[side_of(transfer, stage)]] for stage in slots}
-    launched = launch_relays(world, record, slots, types, queue)
-    lent = [route_of(transfer, use.relays) for use in kept if use.lent and not there]
-    existing = [node for route in lent for node in enlist(world, record, route)]
-    return replace(launched, nodes=[*launched.nodes, *existing], notes=[*launched.notes, *notes])
+    leased = hand.lease(world, record, due(), queue)
+    return replace(leased, notes=[*leased.notes, *notes])
+
+
+def _due(record: Estimated, slots: Mapping[int, Sequence[int]], before: Sequence[Node] = ()) -> list[Lease]:
+    """Leases for slots; `before`: the relays that were there when these were wished for."""
+    lent = Counter(machine.stage for machine in record.transfer.existing)
+    due = reconcile(Wish(slots=slots), Fleet(routes_of(record.transfer), before, lent), 0.0)
+    return [one for one in due if isinstance(one, Lease)]
 
 
 def decide_anew(world: World, transfer_id: str) -> str:

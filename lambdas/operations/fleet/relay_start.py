@@ -5,15 +5,16 @@ from collections.abc import Sequence
 from lambdas.adapters.records import CommandResult, Instance, NotManagedError
 from lambdas.adapters.world import World
 from lambdas.core.errors import TooManyRules
-from lambdas.core.fleet import node_life, pairing, relay_node, stations
+from lambdas.core.fleet import node_life, relay_node, stations
 from lambdas.core.fleet.membership import RELAY_PORT
+from lambdas.core.fleet.reconcile import Fleet, NodeChange, Wish, reconcile
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, Node
 from lambdas.core.fleet.topology import Admission, admissions, route_at, routes_of
 from lambdas.core.places.place import Place
 from lambdas.core.record.transfer_record import Estimated
 from lambdas.core.seats import commands
 from lambdas.operations.fence import running
-from lambdas.operations.fleet import membership
+from lambdas.operations.fleet import hand, membership
 from lambdas.operations.fleet.providers.launched import security_group
 from lambdas.operations.fleet.relay_end import fail_to_start, lose
 from lambdas.operations.seats.commands import MOST_MACHINES
@@ -164,7 +165,7 @@ def await_ready(world: World, record: Estimated, *, join_at_once: bool, seconds:
             nodes = world.nodes.of(transfer_id)
         useful = running(world, transfer_id)
         # Another invocation may have made a partner ready since.
-        coming = any(node.state == "SPAWNED" for node in nodes) or (join_at_once and _entrants(record, nodes))
+        coming = any(node.state == "SPAWNED" for node in nodes) or (join_at_once and _joins(world, record, nodes))
         if not useful or not coming:
             return nodes
         waited = world.clock.monotonic() - started
@@ -190,10 +191,10 @@ def join_ready(world: World, transfer_id: str) -> None:
     record = running(world, transfer_id)
     if record is None:
         return
-    for node in _entrants(record, world.nodes.of(transfer_id)):
-        world.nodes.change(node, node_life.join(world.clock.now()))
+    hand.carry_out(world, _joins(world, record, world.nodes.of(transfer_id)))
     membership.settle(world, transfer_id)
 
 
-def _entrants(record: Estimated, nodes: list[Node]) -> list[Node]:
-    return [node for route in routes_of(record.transfer) for node in pairing.entrants(route, nodes)]
+def _joins(world: World, record: Estimated, nodes: list[Node]) -> list[NodeChange]:
+    due = reconcile(Wish(joins=True), Fleet(routes_of(record.transfer), nodes), world.clock.now())
+    return [one for one in due if isinstance(one, NodeChange)]

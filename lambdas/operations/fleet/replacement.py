@@ -11,12 +11,11 @@ from lambdas.core.errors import FailTransfer, ReplaceNode
 from lambdas.core.fleet import node_life, pairing, relay_node
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
 from lambdas.core.fleet.replacement import why_not_replaced
-from lambdas.core.fleet.topology import route_at, routes_of, side_of
+from lambdas.core.fleet.topology import route_at, routes_of
 from lambdas.core.record.transfer_record import Estimated
 from lambdas.operations import logs
 from lambdas.operations.fence import running
-from lambdas.operations.fleet import relay_end, relay_start
-from lambdas.operations.fleet.providers.launched import launch_stage
+from lambdas.operations.fleet import hand, relay_end, relay_start
 from lambdas.operations.fleet.remaining import rest_without
 from lambdas.operations.spending import metering
 
@@ -108,14 +107,8 @@ def _bring_successor(world: World, record: Estimated, node: Node, failing: Faili
         generation = (successor or node).generation
         if why := _why_not(world, record, node, failing, nodes, generation):
             return why
-        # A machine of the user may be of a type that is not launched here.
-        same = [node.instance_type] if node.is_ours else []
-        types = [
-            *same,
-            *record.transfer.request.relays.types_of(side_of(record.transfer, node.stage), world.env.instance_types),
-        ]
         try:
-            launch_stage(world, record, node.stage, [node.slot], generation + 1, list(dict.fromkeys(types)))
+            hand.lease_successor(world, record, node, generation + 1)
         except (ReplaceNode, FailTransfer) as error:
             return f"{type(error).__name__}: {error}"
     nodes = relay_start.await_ready(world, record, join_at_once=True, seconds=JOIN_TIMEOUT_SECONDS)
@@ -156,11 +149,11 @@ def _tell(world: World, record: Estimated, node: Node, failing: Failing, refusal
 def _release_successor(world: World, record: Estimated, node: Node) -> None:
     successor = relay_node.successor_of(world.nodes.of(node.transfer_id), node)
     if successor is not None:
-        relay_end.release(world, record.transfer, [successor], f"it could not take over from {node.node_id}")
+        relay_end.release(world, [successor], f"it could not take over from {node.node_id}")
 
 
 def _release_partners(world: World, record: Estimated, node: Node) -> None:
     """One that has nobody left to work with adds nothing and costs money."""
     singles = pairing.singles(route_at(record.transfer, node.stage), world.nodes.of(node.transfer_id))
     partners = [other for other in singles if other.slot == node.slot]
-    relay_end.release(world, record.transfer, partners, f"{node.node_id} was lost and has no successor")
+    relay_end.release(world, partners, f"{node.node_id} was lost and has no successor")

@@ -20,14 +20,14 @@ from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.estimate.ways import Ways
 from lambdas.core.fleet import pairing, relay_watch
 from lambdas.core.fleet.membership import DIRECT
+from lambdas.core.fleet.reconcile import Lease, next_slots, surplus
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
-from lambdas.core.fleet.topology import route_at, routes_of, side_of, slot_at
+from lambdas.core.fleet.topology import Route, route_at, routes_of, slot_at
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import Estimated, Spawned
 from lambdas.operations.estimate.routing import ways_of
 from lambdas.operations.fence import running
-from lambdas.operations.fleet import relay_end
-from lambdas.operations.fleet.providers.launched import launch_relays
+from lambdas.operations.fleet import hand, relay_end
 from lambdas.operations.fleet.relay_end import release_singles
 from lambdas.operations.fleet.relay_start import await_ready
 from lambdas.operations.fleet.relay_watch import circumstances
@@ -267,18 +267,13 @@ def _carry_out(world: World, transfer_id: str, changes: Mapping[int, int], nodes
     record = running(world, transfer_id)
     if record is None:
         return "over"
-    transfer, leaving = record.transfer, _leaving(nodes, changes)
-    slots: dict[int, list[int]] = {}
-    for stage, count in changes.items():
-        # Partners share a slot: so all stages of a route number their new relays alike.
-        taken = max((node.slot for node in route_at(transfer, stage).own(nodes)), default=0)
-        if count > 0:
-            slots[stage] = list(range(taken + 1, taken + count + 1))
+    transfer, leaving = record.transfer, surplus(nodes, changes)
+    more = {stage: count for stage, count in changes.items() if count > 0}
+    slots = {at: new for route in routes_of(transfer) for at, new in next_slots(route, nodes, _of(route, more)).items()}
     if slots:
-        allowed = [transfer.request.relays.types_of(side, world.env.instance_types) for side in (0, 1)]
-        types = {stage: [record.estimate.type_of(stage), *allowed[side_of(transfer, stage)]] for stage in slots}
+        wanted = [Lease("launched", stage, tuple(new)) for stage, new in slots.items()]
         try:
-            launched = launch_relays(world, record, slots, types)
+            launched = hand.lease(world, record, wanted)
         except CptError as error:
             return _refused(world, record, str(error))
         if not launched.nodes:
@@ -298,16 +293,11 @@ def _carry_out(world: World, transfer_id: str, changes: Mapping[int, int], nodes
     return "changed"
 
 
+def _of(route: Route, counts: Mapping[int, int]) -> dict[int, int]:
+    return {stage: count for stage, count in counts.items() if stage in route.indices}
+
+
 def _refused(world: World, record: Estimated, why: str) -> str:
     now = running(world, record.transfer.transfer_id) or record
     note_spawned(world, now, Spawned(wanted=0, launched=0, notes=[f"{_REFUSED}{why}"[:MOST_NOTE]]))
     return "refused"
-
-
-def _leaving(nodes: list[Node], changes: Mapping[int, int]) -> list[Node]:
-    """The relays that go, of each stage those of the highest slots."""
-    found = []
-    for stage, count in changes.items():
-        serving = sorted((n for n in nodes if n.stage == stage and n.state == "JOINED"), key=lambda n: n.slot)
-        found += serving[count:] if count < 0 else []
-    return found

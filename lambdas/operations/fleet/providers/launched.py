@@ -1,31 +1,31 @@
-"""Launch of relays: the plan is carried out call by call; the fence is checked before and after."""
+"""Relays that are launched for a transfer: call by call of the plan; the fence is checked before and after."""
 
-from collections.abc import Collection, Mapping
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from hashlib import sha256
 
 from lambdas.adapters.records import Instance, LaunchError, LaunchRequest
 from lambdas.adapters.world import World
 from lambdas.core.errors import LaunchRefused, MissingPermission, NoCapacity, TransferFenced
-from lambdas.core.fleet import launch_plan
+from lambdas.core.fleet import launch_plan, node_life
 from lambdas.core.fleet.launch_decision import LaunchDecision, decide_launch, missing_permission, remedy
 from lambdas.core.fleet.launch_plan import Attempt, LaunchPlan, Step, usable
 from lambdas.core.fleet.launch_queue import LaunchQueue
+from lambdas.core.fleet.reconcile import Lease
 from lambdas.core.fleet.relay_node import LIVE_STATES, Node
-from lambdas.core.fleet.topology import GroupKind, Stage, route_at, stage_at
+from lambdas.core.fleet.topology import GroupKind, Stage, stage_at
 from lambdas.core.places.machines import EndMachine
+from lambdas.core.places.place import Place
 from lambdas.core.record.transfer_record import Estimated
 from lambdas.core.request.labels import relay_tags
 from lambdas.core.spending import cross_zone, second_choice
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.fence import serving
-from lambdas.operations.fleet.relay_end import discard, terminate_until_gone
-from lambdas.operations.fleet.turns import TurnLaterError, Turns, together
+from lambdas.operations.fleet.turns import Turns
 from lambdas.operations.spending import metering
 
-# What EC2 does not give; the fence and its wish to be asked later are no reason to go on with fewer.
-_BORNE = (NoCapacity, LaunchRefused, MissingPermission)
+# For some seconds after RunInstances, EC2 may know neither an instance's id nor its state; a minute bounds the wait.
+TERMINATE_SECONDS = 60.0
 
 
 def security_group(world: World, beside: Stage | EndMachine, kind: GroupKind) -> str:
@@ -40,85 +40,15 @@ def security_group(world: World, beside: Stage | EndMachine, kind: GroupKind) ->
     return group
 
 
-@dataclass(frozen=True)
-class Launched:
-    """Nodes of one stage or of whole pairs; `notes`: in words, why they are fewer or others than were wanted first."""
+def lease(
+    world: World, record: Estimated, wanted: Lease, types: list[str], queue: LaunchQueue | None = None
+) -> tuple[list[Node], list[str]]:
+    """One node per slot, in order, as far as capacity and quota allow, and why not all, or others, in words.
 
-    nodes: list[Node]
-    notes: list[str]
-
-
-def launch_relays(
-    world: World,
-    record: Estimated,
-    slots: Mapping[int, list[int]],
-    types: Mapping[int, list[str]],
-    queue: LaunchQueue | None = None,
-) -> Launched:
-    """New relays for `slots` of each stage; one whose partner was wanted and is not to be had is terminated at once.
-
-    `types` of each stage, the preferred one first. Slots before the first of a stage are machines of the user: they
-    serve without those that EC2 refuses. A route of which one stage is not to be had does without its others; it is an
-    error where that leaves no route.
-
-    `queue`: of a launch that may wait elsewhere; raises TurnLaterError, with what was launched left for whoever comes
-    again. Without it turns are waited for here.
+    `types`: the preferred one first. Raises NoCapacity for none, LaunchRefused where the budget is used up. Slots that
+    an earlier call has filled are not launched again.
     """
-    with ThreadPoolExecutor(max(len(slots), 1)) as pool:
-        kinds = {at: list(dict.fromkeys(types[at])) for at in slots}
-        calls = {at: pool.submit(launch_stage, world, record, at, slots[at], 0, kinds[at], queue) for at in slots}
-    failed = {at: error for at, call in calls.items() if (error := call.exception())}
-    launched = [call.result() for at, call in calls.items() if at not in failed]
-    borne = [at for at in failed if slots[at][0] > 1 and isinstance(failed[at], _BORNE)]
-    launched += [Launched([], [f"{type(failed[at]).__name__}: {failed[at]}"]) for at in borne]
-    if failures := {at: error for at, error in failed.items() if at not in borne}:
-        if later := [error for error in failures.values() if isinstance(error, TurnLaterError)]:
-            raise together(later)
-        launched = _without_broken_routes(world, record.transfer, slots, launched, failures)
-    nodes = [node for stage in launched for node in stage.nodes]
-    missing = {(at, slot) for at in slots for slot in slots[at]} - {(node.stage, node.slot) for node in nodes}
-    surplus = [node for node in nodes if route_at(record.transfer, node.stage).partners(node) & missing]
-    discard(world, surplus, "no partner: the other side has too little capacity")
-    return Launched(
-        [node for node in nodes if node not in surplus],
-        [note for stage in launched for note in stage.notes],
-    )
-
-
-def _without_broken_routes(
-    world: World,
-    transfer: AcceptedTransfer,
-    slots: Collection[int],
-    launched: list[Launched],
-    failures: Mapping[int, BaseException],
-) -> list[Launched]:
-    """What is left without the routes that have a stage among `failures`; raises the first of these for nothing."""
-    broken = {route_at(transfer, at).first for at in failures}
-    first = failures[min(failures)]
-    nodes = [node for stage in launched for node in stage.nodes]
-    useless = [node for node in nodes if route_at(transfer, node.stage).first in broken]
-    discard(world, useless, f"the other side could not be launched: {first}")
-    if all(route_at(transfer, at).first in broken for at in slots) or any(
-        not isinstance(error, _BORNE) for error in failures.values()
-    ):
-        discard(world, nodes, f"another route could not be launched: {first}")
-        raise first
-    kept = [Launched([node for node in stage.nodes if node not in useless], stage.notes) for stage in launched]
-    return [*kept, *(Launched([], [f"{type(error).__name__}: {error}"]) for error in failures.values())]
-
-
-def launch_stage(
-    world: World,
-    record: Estimated,
-    at: int,
-    slots: list[int],
-    generation: int,
-    types: list[str],
-    queue: LaunchQueue | None = None,
-) -> Launched:
-    """One node of stage `at` per slot, in order, as far as capacity and quota allow; raises NoCapacity for none,
-    LaunchRefused where the budget is used up. Slots that an earlier call has filled are not launched again.
-    """
+    at, slots, generation = wanted.stage, list(wanted.slots), wanted.generation
     transfer = record.transfer
     stage = stage_at(transfer, at)
     _may_launch(world, transfer)
@@ -127,7 +57,7 @@ def launch_stage(
     filled = {node.slot for node in there}
     slots = [slot for slot in slots if slot not in filled]
     if not slots and nodes:
-        return Launched(nodes, [])
+        return nodes, []
     plan, notes = _plan(world, record, stage, len(slots), types)
     turns = Turns(world, stage.region, at, queue)
     launcher = _Launcher(world, record, stage, generation)
@@ -159,15 +89,20 @@ def launch_stage(
     try:
         _may_launch(world, transfer)
     except TransferFenced:
-        discard(world, nodes, "the transfer is being torn down")
+        _undo(world, nodes, "the transfer is being torn down")
         raise
     except LaunchRefused as error:
-        discard(world, nodes, str(error))
+        _undo(world, nodes, str(error))
         raise
     notes = [*plan.notes(stage.region), *notes]
     if not nodes:
         raise NoCapacity(f"no {stage.name} relay in {stage.region}: {'; '.join(notes)}")
-    return Launched(nodes, notes)
+    return nodes, notes
+
+
+def _undo(world: World, nodes: list[Node], reason: str) -> None:
+    lost = node_life.lose(reason, world.clock.now(), "discard")
+    take_back(world, [node for node in nodes if world.nodes.change(node, lost)], surely=True)
 
 
 def _may_launch(world: World, transfer: AcceptedTransfer) -> None:
@@ -283,5 +218,27 @@ class _Launcher:
             return node
         known = next(known for known in self._world.nodes.of(node.transfer_id) if known.node_id == node.node_id)
         if known.instance_id != node.instance_id:
-            terminate_until_gone(self._world, [node])
+            take_back(self._world, [node], surely=True)
         return known
+
+
+def take_back(world: World, nodes: Sequence[Node], *, surely: bool) -> None:
+    """Terminate them; `surely`: until EC2 shows them gone, since an id that it does not know yet is not terminated."""
+    left = {region: {n.instance_id for n in nodes if n.region == region} for region in {n.region for n in nodes}}
+    deadline = world.clock.monotonic() + TERMINATE_SECONDS
+    while any(left.values()):
+        for region, ids in left.items():
+            terminate(world, region, ids)
+        if not surely or world.clock.monotonic() >= deadline:
+            return
+        for region, ids in left.items():
+            shown = world.at(Place(region)).compute.describe(ids) if ids else []
+            ids -= {instance.instance_id for instance in shown if instance.gone}
+        if any(left.values()):
+            world.clock.sleep(world.env.poll_seconds)
+
+
+def terminate(world: World, region: str, instance_ids: Collection[str]) -> None:
+    """Ask EC2 to terminate machines that were launched here: nobody else does."""
+    if instance_ids:
+        world.at(Place(region)).compute.terminate(instance_ids)

@@ -1,13 +1,15 @@
-"""Machines of the user as relays: looked at, enlisted with their share, and given back as they were."""
+"""Machines of the user as relays: looked at, leased with their share, and given back as they were."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from contextlib import suppress
 from math import ceil
 
 from lambdas.adapters.records import Instance, NotManagedError
 from lambdas.adapters.world import World
 from lambdas.core.estimate import published_limits
+from lambdas.core.fleet.reconcile import Lease
 from lambdas.core.fleet.relay_node import Node
-from lambdas.core.fleet.topology import Route, Stage
+from lambdas.core.fleet.topology import Route, Stage, stage_at
 from lambdas.core.places.machines import ExistingRelay
 from lambdas.core.record.transfer_record import Estimated
 from lambdas.core.request.bandwidth import MBIT_PER_MB
@@ -52,15 +54,13 @@ def _problem(world: World, stage: Stage, instance: Instance) -> str | None:
     return None
 
 
-def enlist(world: World, record: Estimated, route: Route) -> list[Node]:
-    """Nodes for the existing machines, which take the first slots of their stages."""
-    nodes = []
-    for stage in route.stages:
-        machines = [relay for relay in record.transfer.existing if relay.stage == stage.index]
-        for slot, machine in zip(stage.slots, machines, strict=False):
-            node = _node(world, record, stage, machine, slot)
-            world.nodes.put(node)
-            nodes.append(node)
+def lease(world: World, record: Estimated, wanted: Lease) -> list[Node]:
+    """Nodes for the machines that the user lends to a stage, which take its first slots."""
+    stage = stage_at(record.transfer, wanted.stage)
+    machines = [relay for relay in record.transfer.existing if relay.stage == stage.index]
+    nodes = [_node(world, record, stage, machines[slot - 1], slot) for slot in wanted.slots]
+    for node in nodes:
+        world.nodes.put(node)
     return nodes
 
 
@@ -98,18 +98,11 @@ def _rate(world: World, record: Estimated, machine: ExistingRelay) -> float:
     ).value
 
 
-def give_back(world: World, nodes: Iterable[Node]) -> list[Node]:
-    """Stop the daemon on machines of the user; the other nodes, which are ours to terminate.
+def take_back(world: World, nodes: Sequence[Node], *, surely: bool) -> None:
+    """Stop the daemon on machines of the user.
 
     One that cannot be told is told again by the teardown, and ends itself when it has been idle.
     """
-    ours = []
     for node in nodes:
-        if node.is_ours:
-            ours.append(node)
-            continue
-        try:
+        with suppress(NotManagedError):
             world.at(node.place).commands.send("stop", [node.instance_id], node.transfer_id, None)
-        except NotManagedError:
-            continue
-    return ours

@@ -4,13 +4,15 @@ import pytest
 
 from lambdas.core.errors import LaunchRefused, NoCapacity
 from lambdas.core.estimate.budget import needed
+from lambdas.core.fleet.reconcile import Lease
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import Estimated
 from lambdas.core.spending.meter import BudgetDecision
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
 from lambdas.operations.estimate.estimation import estimate_for
+from lambdas.operations.fleet import hand
 from lambdas.operations.fleet.growth import launch_pairs
-from lambdas.operations.fleet.providers.launched import launch_relays, launch_stage
+from lambdas.operations.fleet.providers.launched import lease
 from tests.lambdas.builders import IRELAND, WEST, estimate, profile, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import begin, states
@@ -36,7 +38,7 @@ def test_relays_carry_label_and_tags_of_the_request() -> None:
     begin(cloud, transfer(label="Moves of May", tags={"team": "storage"}))
     record = cloud.transfers.get("first")
     assert isinstance(record, Estimated)
-    launch_stage(cloud.world, record, 0, [1], 0, ["t3.small"])
+    lease(cloud.world, record, Lease("launched", 0, (1,), 0), ["t3.small"])
     (launched,) = cloud.compute[WEST].launches
     assert launched.tags == {"team": "storage", "cpt:label": "Moves of May"}
 
@@ -46,9 +48,22 @@ def test_nothing_is_launched_once_the_budget_is_used_up() -> None:
     record = serving(cloud)
     use_up(cloud)
     with pytest.raises(LaunchRefused, match="nearly used up"):
-        launch_stage(cloud.world, record, 0, [1, 2], 0, ["t3.small"])
+        lease(
+            cloud.world,
+            record,
+            Lease(
+                "launched",
+                0,
+                (
+                    1,
+                    2,
+                ),
+                0,
+            ),
+            ["t3.small"],
+        )
     with pytest.raises(LaunchRefused, match="nearly used up"):
-        launch_relays(cloud.world, record, {0: [1], 1: [1]}, {0: ["t3.small"], 1: ["t3.small"]})
+        hand.lease(cloud.world, record, [Lease("launched", stage, (1,)) for stage in (0, 1)])
     assert [compute.launches for compute in cloud.compute.values()] == [[], []]
 
 
@@ -57,7 +72,7 @@ def test_budget_that_is_used_up_while_ec2_launches_leaves_no_relay() -> None:
     record = serving(cloud)
     cloud.compute[WEST].on_launch = lambda: use_up(cloud)
     with pytest.raises(LaunchRefused, match="nearly used up"):
-        launch_stage(cloud.world, record, 0, [1], 0, ["t3.small"])
+        lease(cloud.world, record, Lease("launched", 0, (1,), 0), ["t3.small"])
     assert cloud.alive() == []
     assert set(states(cloud).values()) == {"LOST"}
 
@@ -107,7 +122,7 @@ def test_late_launch_of_a_dearer_type_is_held_against_what_has_been_spent() -> N
     cloud, record = allowing(10.0)
     cloud.agents.progresses[record.transfer.partition, "s0"] = progress(sent=530 * 10**9)
     with pytest.raises(NoCapacity, match="does not bear more relays"):
-        launch_stage(cloud.world, record, 0, [1], 1, [DEAR])
+        lease(cloud.world, record, Lease("launched", 0, (1,), 1), [DEAR])
 
 
 def test_relays_are_launched_with_more_for_their_network_where_the_estimate_counts_on_it() -> None:

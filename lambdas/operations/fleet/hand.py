@@ -1,0 +1,140 @@
+"""The one hand that changes a fleet: it leases machines, and changes relays with all that follows from it.
+
+Rules decide (`core.fleet.reconcile`, the replacement, the pre-test); nobody else launches or ends a relay but the
+teardown and the sweep, which end whatever a transfer that is over may have left.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from lambdas.adapters.world import World
+from lambdas.core.errors import LaunchRefused, MissingPermission, NoCapacity
+from lambdas.core.fleet import node_life
+from lambdas.core.fleet.launch_queue import LaunchQueue
+from lambdas.core.fleet.reconcile import Lease, NodeChange
+from lambdas.core.fleet.relay_node import LIVE_STATES, Node
+from lambdas.core.fleet.topology import route_at, side_of
+from lambdas.core.record.transfer_record import Estimated
+from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.operations import logs
+from lambdas.operations.fleet import membership
+from lambdas.operations.fleet.providers import give_back, launched, lent
+from lambdas.operations.fleet.turns import TurnLaterError, together
+
+# What EC2 does not give; the fence and its wish to be asked later are no reason to go on with fewer.
+_BORNE = (NoCapacity, LaunchRefused, MissingPermission)
+# Changes after which the sender has other paths.
+_MEMBERSHIP = frozenset({"join", "drain", "lose", "release", "fail-to-start"})
+
+
+@dataclass(frozen=True)
+class Leased:
+    """Relays of all stages; `notes`: in words, why they are fewer or others than were wanted first."""
+
+    nodes: list[Node]
+    notes: list[str]
+
+
+def lease(world: World, record: Estimated, leases: Sequence[Lease], queue: LaunchQueue | None = None) -> Leased:
+    """New relays; one whose partner was wanted and is not to be had is given back at once.
+
+    What serves before the first slot of a stage does so without those that EC2 refuses. A route of which one stage is
+    not to be had does without its others; it is an error where that leaves no route.
+
+    `queue`: of a launch that may wait elsewhere; raises TurnLaterError, with what was launched left for whoever comes
+    again. Without it turns are waited for here.
+    """
+    slots = {one.stage: one.slots for one in leases if one.provider == "launched"}
+    types = {at: types_of(record, at, world, record.estimate.type_of(at)) for at in slots}
+    with ThreadPoolExecutor(max(len(slots), 1)) as pool:
+        calls = {
+            at: pool.submit(launched.lease, world, record, Lease("launched", at, every), types[at], queue)
+            for at, every in slots.items()
+        }
+    failed = {at: error for at, call in calls.items() if (error := call.exception())}
+    stages = [call.result() for at, call in calls.items() if at not in failed]
+    nodes, notes = [node for new, _ in stages for node in new], [note for _, words in stages for note in words]
+    borne = [at for at in failed if slots[at][0] > 1 and isinstance(failed[at], _BORNE)]
+    notes += [_in_words(failed[at]) for at in borne]
+    if failures := {at: error for at, error in failed.items() if at not in borne}:
+        if later := [error for error in failures.values() if isinstance(error, TurnLaterError)]:
+            raise together(later)
+        nodes = _without_broken_routes(world, record.transfer, slots, nodes, failures)
+        notes += map(_in_words, failures.values())
+    missing = {(at, slot) for at in slots for slot in slots[at]} - {(node.stage, node.slot) for node in nodes}
+    surplus = [node for node in nodes if route_at(record.transfer, node.stage).partners(node) & missing]
+    discard(world, surplus, "no partner: the other side has too little capacity")
+    mine = [node for one in leases if one.provider == "lent" for node in lent.lease(world, record, one)]
+    return Leased([*(node for node in nodes if node not in surplus), *mine], notes)
+
+
+def lease_successor(world: World, record: Estimated, node: Node, generation: int) -> None:
+    """Another relay for the place of one, of its own type if there are any; raises what `launched.lease` raises."""
+    # A machine of the user may be of a type that is not launched here.
+    same = [node.instance_type] if node.is_ours else []
+    wanted = Lease("launched", node.stage, (node.slot,), generation)
+    launched.lease(world, record, wanted, types_of(record, node.stage, world, *same))
+
+
+def types_of(record: Estimated, stage: int, world: World, *first: str) -> list[str]:
+    """Instance types for a stage: `first`, then those that the request allows on its side, in its order."""
+    allowed = record.transfer.request.relays.types_of(side_of(record.transfer, stage), world.env.instance_types)
+    return list(dict.fromkeys([*first, *allowed]))
+
+
+def _without_broken_routes(
+    world: World,
+    transfer: AcceptedTransfer,
+    slots: Iterable[int],
+    nodes: list[Node],
+    failures: Mapping[int, BaseException],
+) -> list[Node]:
+    """The relays of routes that have no stage among `failures`; raises the first of these where no route is left."""
+    broken = {route_at(transfer, at).first for at in failures}
+    first = failures[min(failures)]
+    useless = [node for node in nodes if route_at(transfer, node.stage).first in broken]
+    discard(world, useless, f"the other side could not be launched: {first}")
+    kept = [node for node in nodes if node not in useless]
+    is_left = any(route_at(transfer, at).first not in broken for at in slots)
+    if not is_left or not all(isinstance(error, _BORNE) for error in failures.values()):
+        discard(world, kept, f"another route could not be launched: {first}")
+        raise first
+    return kept
+
+
+def _in_words(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}"
+
+
+def carry_out(world: World, changes: Sequence[NodeChange], before: Callable[[], object] = lambda: None) -> list[Node]:
+    """Change relays; those that were changed, since somebody may have been first with the others.
+
+    An item changes first, then the relay leaves the membership or enters it, then its machine goes. `before`: what is
+    done once nobody uses it any more, and its machine is still there. The logs of relays that are released, and could
+    have gone on, are kept before anything else.
+    """
+    _keep_logs(world, [one.node for one in changes if one.change.name == "release"])
+    done = [(after, one.change) for one in changes if (after := world.nodes.change(one.node, one.change))]
+    if lost := sum(change.name in ("lose", "fail-to-start") for _, change in done):
+        world.metrics.put({"RelaysLost": lost})
+    for transfer_id in {node.transfer_id for node, change in done if change.name in _MEMBERSHIP}:
+        membership.settle(world, transfer_id)
+    if done:
+        before()
+    ended = [(node, change) for node, change in done if change.rule.ends]
+    # EC2 may not know what was launched a moment ago; of one that has served it is enough to ask once.
+    for surely in (False, True):
+        give_back(world, [node for node, change in ended if (change.name == "discard") == surely], surely=surely)
+    return [node for node, _ in done]
+
+
+def _keep_logs(world: World, nodes: Iterable[Node]) -> None:
+    live = [node for node in nodes if node.state in LIVE_STATES]
+    if live and (record := world.transfers.get(live[0].transfer_id)):
+        logs.keep_of_relays(world, record.transfer, live)
+
+
+def discard(world: World, nodes: Iterable[Node], reason: str) -> None:
+    """End relays that will not be used; one that has joined meanwhile is."""
+    carry_out(world, [NodeChange(node, node_life.lose(reason, world.clock.now(), "discard")) for node in nodes])
