@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from lambdas.core.fleet import node_life
+
 ROOT = Path(__file__).parents[2]
 MODULES = {
     path.stem: ".".join(path.relative_to(ROOT).with_suffix("").parts)
@@ -238,3 +240,45 @@ def test_a_role_grants_what_its_code_calls_and_nothing_else(handler: str) -> Non
     if "ssm:SendCommand" in needs and not any(name.startswith("document:") for name in needs):
         pytest.fail(f"{handler} sends a document that this test cannot name")
     assert granted - needs == set(), "the role allows what the code never calls"
+
+
+def _granted_to(action: str) -> set[str]:
+    """Names of the functions that may do it."""
+    return {handler.replace("_", "-") for handler in HANDLERS if action in _granted(handler)}
+
+
+def test_nobody_else_may_write_what_the_lives_of_relays_say_of_their_writers() -> None:
+    writers = {writer for rule in node_life.RULES.values() for writer in rule.writers}
+    assert _granted_to("nodes:UpdateItem") == writers | node_life.LEASERS
+    assert _granted_to("nodes:PutItem") == _granted_to("ec2:RunInstances") == node_life.LEASERS
+
+
+def test_whoever_ends_a_relay_may_terminate_its_machine() -> None:
+    enders = {writer for rule in node_life.RULES.values() if rule.ends for writer in rule.writers}
+    # The look for strays ends machines of transfers that are over, whose items nobody reads any more.
+    assert _granted_to("ec2:TerminateInstances") == enders | {"watch-transfers"}
+
+
+def test_every_writer_of_a_change_of_a_relay_makes_it() -> None:
+    graph = CallGraph()
+    made = {handler.replace("_", "-"): _changes_made(graph, handler) for handler in HANDLERS}
+    for name, rule in node_life.RULES.items():
+        assert {handler for handler, names in made.items() if name in names} == rule.writers, name
+
+
+# `node_life.lose` is told which of these it is.
+LOSSES = ("lose", "fail-to-start", "discard")
+# What a wish leads to: `core.fleet.reconcile` is pure, and whoever has the wish carries it out.
+WISHED = {"joins": {"join"}, "leaving": {"drain", "stay-alone"}, "unused": {"discard"}}
+
+
+def _changes_made(graph: CallGraph, handler: str) -> set[str]:
+    """Names of the changes of relays that a handler's code makes: by name, by who makes them, or by a wish."""
+    nodes = [node for key in graph.reached(handler) for part in graph.defined[key].body for node in ast.walk(part)]
+    found = {node.value for node in nodes if isinstance(node, ast.Constant) and node.value in LOSSES}
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "node_life":
+            found.add(node.attr.replace("_", "-") if node.attr != "lose" else "")
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Wish":
+            found |= {name for keyword in node.keywords for name in WISHED.get(keyword.arg or "", ())}
+    return found & node_life.RULES.keys()

@@ -32,6 +32,19 @@ ChangeName = Literal[
     "succeed",
     "stay-alone",
 ]
+Function = Literal[
+    "spawn-relays",
+    "await-relays",
+    "pre-test-relays",
+    "join-relays",
+    "decide-relays",
+    "replace-relay",
+    "reconcile",
+    "release-relays",
+    "tear-down",
+    "teardown-request",
+    "sweep-execution",
+]
 # A reason is a command's last words at worst; an item of the table holds 400 KB in all.
 REASON_CHARACTERS = 1000
 RATES = ("measured_inter_region", "measured_intra_region", "measured_hop")
@@ -41,9 +54,11 @@ END = ("reason", "ended_at")
 class Rule(NamedTuple):
     """Arrows of one name in the diagram; `sets` are the node's fields by their Python names.
 
-    Without a target the state stays what it is.
+    `writers`: the functions that make such a change; nobody else may write node items at all. Without a target the
+    state stays what it is.
     """
 
+    writers: frozenset[Function]
     sources: frozenset[NodeState]
     target: NodeState | None
     sets: tuple[str, ...]
@@ -58,21 +73,30 @@ def _from(*states: NodeState) -> frozenset[NodeState]:
     return frozenset(states)
 
 
+# Whoever starts relays waits for them too, and gives up those that do not come.
+STARTERS: frozenset[Function] = frozenset({"await-relays", "replace-relay"})
+# Whoever decides that there are to be fewer.
+RELEASERS: frozenset[Function] = frozenset({"decide-relays", "replace-relay", "reconcile"})
+LEASERS: frozenset[Function] = frozenset({"spawn-relays", "replace-relay"})
+"""Who puts new items."""
+_TESTERS: frozenset[Function] = frozenset({"pre-test-relays"})
+_ENDERS: frozenset[Function] = frozenset({"release-relays", "tear-down", "teardown-request", "sweep-execution"})
+
 RULES: dict[ChangeName, Rule] = {
-    "boot": Rule(_from("SPAWNED"), "SPAWNED", ("running_at", "public_address", "private_address")),
-    "answer": Rule(_from("SPAWNED"), "SPAWNED", ("online_at",)),
-    "start": Rule(_from("SPAWNED"), "READY", ("ready_at", "port")),
-    "measure": Rule(_from("READY"), "READY", RATES),
-    "reject": Rule(_from("READY"), "REJECTED", RATES + END),
-    "join": Rule(_from("READY"), "JOINED", ("joined_at",)),
-    "drain": Rule(_from("READY", "JOINED"), "DRAINING", ("reason",)),
-    "fail-to-start": Rule(_from("SPAWNED"), "LOST", END),
-    "discard": Rule(_from("SPAWNED", "READY"), "LOST", END),
-    "lose": Rule(LIVE_STATES, "LOST", END),
-    "release": Rule(LIVE_STATES, "LOST", (*END, "not_replaced")),
-    "take-down": Rule(LIVE_STATES, "TERMINATED", ("ended_at",)),
-    "succeed": Rule(_from("DRAINING", "LOST", "TERMINATED"), None, ("successor",)),
-    "stay-alone": Rule(_from("DRAINING", "LOST", "TERMINATED"), None, ("not_replaced",)),
+    "boot": Rule(STARTERS, _from("SPAWNED"), "SPAWNED", ("running_at", "public_address", "private_address")),
+    "answer": Rule(STARTERS, _from("SPAWNED"), "SPAWNED", ("online_at",)),
+    "start": Rule(STARTERS, _from("SPAWNED"), "READY", ("ready_at", "port")),
+    "measure": Rule(_TESTERS, _from("READY"), "READY", RATES),
+    "reject": Rule(_TESTERS, _from("READY"), "REJECTED", RATES + END),
+    "join": Rule(STARTERS | {"join-relays"}, _from("READY"), "JOINED", ("joined_at",)),
+    "drain": Rule(RELEASERS, _from("READY", "JOINED"), "DRAINING", ("reason",)),
+    "fail-to-start": Rule(STARTERS, _from("SPAWNED"), "LOST", END),
+    "discard": Rule(STARTERS | LEASERS | _TESTERS | {"reconcile"}, _from("SPAWNED", "READY"), "LOST", END),
+    "lose": Rule(STARTERS, LIVE_STATES, "LOST", END),
+    "release": Rule(RELEASERS, LIVE_STATES, "LOST", (*END, "not_replaced")),
+    "take-down": Rule(_ENDERS, LIVE_STATES, "TERMINATED", ("ended_at",)),
+    "succeed": Rule(frozenset({"replace-relay"}), _from("DRAINING", "LOST", "TERMINATED"), None, ("successor",)),
+    "stay-alone": Rule(RELEASERS, _from("DRAINING", "LOST", "TERMINATED"), None, ("not_replaced",)),
 }
 
 

@@ -13,19 +13,17 @@ from lambdas.core.errors import LaunchRefused, MissingPermission, NoCapacity
 from lambdas.core.fleet import node_life
 from lambdas.core.fleet.launch_queue import LaunchQueue
 from lambdas.core.fleet.reconcile import Lease, NodeChange
-from lambdas.core.fleet.relay_node import LIVE_STATES, Node
+from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.topology import route_at, side_of
 from lambdas.core.record.transfer_record import Estimated
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations import logs
 from lambdas.operations.fleet import membership
-from lambdas.operations.fleet.providers import give_back, launched, lent
+from lambdas.operations.fleet.providers import launched, lent
 from lambdas.operations.fleet.turns import TurnLaterError, together
 
 # What EC2 does not give; the fence and its wish to be asked later are no reason to go on with fewer.
 _BORNE = (NoCapacity, LaunchRefused, MissingPermission)
-# Changes after which the sender has other paths.
-_MEMBERSHIP = frozenset({"join", "drain", "lose", "release", "fail-to-start"})
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,7 @@ def lease(world: World, record: Estimated, leases: Sequence[Lease], queue: Launc
         notes += map(_in_words, failures.values())
     missing = {(at, slot) for at in slots for slot in slots[at]} - {(node.stage, node.slot) for node in nodes}
     surplus = [node for node in nodes if route_at(record.transfer, node.stage).partners(node) & missing]
-    discard(world, surplus, "no partner: the other side has too little capacity")
+    discard(world, unused(world, surplus, "no partner: the other side has too little capacity"))
     mine = [node for one in leases if one.provider == "lent" for node in lent.lease(world, record, one)]
     return Leased([*(node for node in nodes if node not in surplus), *mine], notes)
 
@@ -94,11 +92,11 @@ def _without_broken_routes(
     broken = {route_at(transfer, at).first for at in failures}
     first = failures[min(failures)]
     useless = [node for node in nodes if route_at(transfer, node.stage).first in broken]
-    discard(world, useless, f"the other side could not be launched: {first}")
+    discard(world, unused(world, useless, f"the other side could not be launched: {first}"))
     kept = [node for node in nodes if node not in useless]
     is_left = any(route_at(transfer, at).first not in broken for at in slots)
     if not is_left or not all(isinstance(error, _BORNE) for error in failures.values()):
-        discard(world, kept, f"another route could not be launched: {first}")
+        discard(world, unused(world, kept, f"another route could not be launched: {first}"))
         raise first
     return kept
 
@@ -107,34 +105,51 @@ def _in_words(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def carry_out(world: World, changes: Sequence[NodeChange], before: Callable[[], object] = lambda: None) -> list[Node]:
-    """Change relays; those that were changed, since somebody may have been first with the others.
+def move(world: World, transfer_id: str, changes: Iterable[NodeChange]) -> list[Node]:
+    """Changes that end no relay, and the membership that follows; the relays that nobody else has changed before.
 
-    An item changes first, then the relay leaves the membership or enters it, then its machine goes. `before`: what is
-    done once nobody uses it any more, and its machine is still there. The logs of relays that are released, and could
-    have gone on, are kept before anything else.
+    The membership is looked at in any case: whoever has changed a relay may have died before it.
     """
-    _keep_logs(world, [one.node for one in changes if one.change.name == "release"])
-    done = [(after, one.change) for one in changes if (after := world.nodes.change(one.node, one.change))]
-    if lost := sum(change.name in ("lose", "fail-to-start") for _, change in done):
-        world.metrics.put({"RelaysLost": lost})
-    for transfer_id in {node.transfer_id for node, change in done if change.name in _MEMBERSHIP}:
+    moved = _changed(world, changes)
+    membership.settle(world, transfer_id)
+    return moved
+
+
+def end(world: World, changes: Iterable[NodeChange], before: Callable[[], object] = lambda: None) -> list[Node]:
+    """Changes that end relays: out of the membership, then their machines go; those that nobody else has ended before.
+
+    `before`: what is done once nobody uses them any more, and their machines are still there.
+    """
+    ended = _changed(world, changes)
+    for transfer_id in {node.transfer_id for node in ended}:
         membership.settle(world, transfer_id)
-    if done:
+    if ended:
         before()
-    ended = [(node, change) for node, change in done if change.rule.ends]
-    # EC2 may not know what was launched a moment ago; of one that has served it is enough to ask once.
-    for surely in (False, True):
-        give_back(world, [node for node, change in ended if (change.name == "discard") == surely], surely=surely)
-    return [node for node, _ in done]
+        _give_back(world, ended)
+    return ended
 
 
-def _keep_logs(world: World, nodes: Iterable[Node]) -> None:
-    live = [node for node in nodes if node.state in LIVE_STATES]
-    if live and (record := world.transfers.get(live[0].transfer_id)):
-        logs.keep_of_relays(world, record.transfer, live)
+def release(world: World, transfer: AcceptedTransfer, changes: Sequence[NodeChange]) -> None:
+    """The same for relays that could have gone on: their logs are kept first, as at the teardown."""
+    logs.keep_of_relays(world, transfer, [one.node for one in changes])
+    end(world, changes)
 
 
-def discard(world: World, nodes: Iterable[Node], reason: str) -> None:
-    """End relays that will not be used; one that has joined meanwhile is."""
-    carry_out(world, [NodeChange(node, node_life.lose(reason, world.clock.now(), "discard")) for node in nodes])
+def discard(world: World, changes: Iterable[NodeChange], *, surely: bool = True) -> None:
+    """End relays that never were in the membership; `surely`: they may be so new that EC2 does not know them yet."""
+    _give_back(world, _changed(world, changes), surely=surely)
+
+
+def unused(world: World, nodes: Iterable[Node], reason: str) -> list[NodeChange]:
+    """The ends of relays that will not be used; one that has joined meanwhile is."""
+    return [NodeChange(node, node_life.lose(reason, world.clock.now(), "discard")) for node in nodes]
+
+
+def _changed(world: World, changes: Iterable[NodeChange]) -> list[Node]:
+    return [after for one in changes if (after := world.nodes.change(one.node, one.change))]
+
+
+def _give_back(world: World, nodes: Sequence[Node], *, surely: bool = False) -> None:
+    """Each machine to its provider; `surely`: not before it is known to be gone."""
+    launched.take_back(world, [node for node in nodes if node.provider == "launched"], surely=surely)
+    lent.take_back(world, [node for node in nodes if node.provider == "lent"])

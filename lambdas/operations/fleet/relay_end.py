@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Literal
 
 from lambdas.adapters.throttling import will_be_retried
 from lambdas.adapters.world import World
@@ -20,7 +21,7 @@ from lambdas.operations.seats import reports
 
 def drain(world: World, node: Node, reason: str) -> bool:
     """Take a relay out of the membership and leave it alive for what is in flight; False when somebody was first."""
-    return bool(hand.carry_out(world, [NodeChange(node, node_life.drain(reason))]))
+    return bool(hand.move(world, node.transfer_id, [NodeChange(node, node_life.drain(reason))]))
 
 
 def lose(world: World, node: Node, reason: str, before: Callable[[], object] = lambda: None) -> bool:
@@ -28,13 +29,26 @@ def lose(world: World, node: Node, reason: str, before: Callable[[], object] = l
 
     `before`: what is done once nobody uses it any more, and its instance is still there.
     """
-    return bool(hand.carry_out(world, [NodeChange(node, node_life.lose(reason, world.clock.now()))], before))
+    return bool(_lost(world, node, reason, "lose", before))
 
 
-def release(world: World, nodes: list[Node], reason: str) -> None:
+def _lost(
+    world: World,
+    node: Node,
+    reason: str,
+    name: Literal["lose", "fail-to-start"],
+    before: Callable[[], object] = lambda: None,
+) -> list[Node]:
+    ended = hand.end(world, [NodeChange(node, node_life.lose(reason, world.clock.now(), name))], before)
+    if ended:
+        world.metrics.put({"RelaysLost": len(ended)})
+    return ended
+
+
+def release(world: World, transfer: AcceptedTransfer, nodes: list[Node], reason: str) -> None:
     """The same for relays that could have gone on: they are not counted as lost, and nobody is to replace them."""
     live = [node for node in nodes if node.state in LIVE_STATES]
-    hand.carry_out(world, [NodeChange(node, node_life.release(reason, world.clock.now())) for node in live])
+    hand.release(world, transfer, [NodeChange(node, node_life.release(reason, world.clock.now())) for node in live])
 
 
 def release_all(world: World, transfer: AcceptedTransfer, cause: str) -> None:
@@ -49,7 +63,7 @@ def drain_and_release(world: World, transfer: AcceptedTransfer, nodes: list[Node
     _close(world, transfer, nodes)
     ids = {node.node_id for node in nodes}
     drained = [node for node in world.nodes.of(transfer.transfer_id) if node.node_id in ids]
-    release(world, drained, cause)
+    release(world, transfer, drained, cause)
 
 
 def _close(world: World, transfer: AcceptedTransfer, nodes: list[Node]) -> None:
@@ -71,7 +85,8 @@ def _drain(world: World, transfer: AcceptedTransfer, nodes: list[Node], cause: s
         busy = {node.node_id for node in there if has_lanes(progress, node)}
         due = reconcile(wish, Fleet(routes_of(transfer), there, busy=busy), world.clock.now())
         changes = [one for one in due if isinstance(one, NodeChange) and not one.change.rule.ends]
-        hand.carry_out(world, changes)
+        if changes:
+            hand.move(world, transfer.transfer_id, changes)
         if not busy & wish.leaving.keys() or world.clock.monotonic() >= deadline:
             return
         world.clock.sleep(world.env.poll_seconds)
@@ -79,7 +94,7 @@ def _drain(world: World, transfer: AcceptedTransfer, nodes: list[Node], cause: s
 
 def end_all(world: World, transfer: AcceptedTransfer, cause: str) -> None:
     """Release every relay that lives, whatever is on its way."""
-    release(world, world.nodes.of(transfer.transfer_id), cause)
+    release(world, transfer, world.nodes.of(transfer.transfer_id), cause)
 
 
 def has_lanes(progress: Progress | None, node: Node) -> bool:
@@ -93,7 +108,7 @@ def fail_to_start(world: World, node: Node, reason: str) -> None:
 
     Two invocations may start one relay: where the other has made it READY, what this one failed at does not matter.
     """
-    hand.carry_out(world, [NodeChange(node, node_life.lose(reason, world.clock.now(), "fail-to-start"))])
+    _lost(world, node, reason, "fail-to-start")
 
 
 def reject(
@@ -105,13 +120,13 @@ def reject(
 ) -> None:
     """Note what the pre-test measured of its path, and of the `hop` that it feeds, and terminate it."""
     rates = (measured.inter_region, measured.intra_region)
-    hand.carry_out(world, [NodeChange(node, node_life.reject(*rates, reason, world.clock.now(), hop))])
+    hand.discard(world, [NodeChange(node, node_life.reject(*rates, reason, world.clock.now(), hop))], surely=False)
 
 
 def release_singles(world: World, transfer: AcceptedTransfer, nodes: list[Node]) -> None:
     """Terminate relays whose partner will not come."""
     due = reconcile(Wish(unused="its partner was lost"), Fleet(routes_of(transfer), nodes), world.clock.now())
-    hand.carry_out(world, [one for one in due if isinstance(one, NodeChange)])
+    hand.discard(world, [one for one in due if isinstance(one, NodeChange)])
 
 
 @contextmanager
@@ -128,5 +143,5 @@ def unused_discarded(world: World, transfer_id: str) -> Iterator[None]:
 def discard_unused(world: World, nodes: list[Node], reason: str) -> int:
     """Terminate those that have not joined; how many there were."""
     unused = [node for node in nodes if node.state in ("SPAWNED", "READY")]
-    hand.discard(world, unused, reason)
+    hand.discard(world, hand.unused(world, unused, reason))
     return len(unused)

@@ -14,7 +14,7 @@ from lambdas.core.places.place import Place
 from lambdas.core.record.transfer_record import Estimated
 from lambdas.core.seats import commands
 from lambdas.operations.fence import running
-from lambdas.operations.fleet import hand, membership
+from lambdas.operations.fleet import hand
 from lambdas.operations.fleet.providers.launched import security_group
 from lambdas.operations.fleet.relay_end import fail_to_start, lose
 from lambdas.operations.seats.commands import MOST_MACHINES
@@ -191,8 +191,7 @@ def join_ready(world: World, transfer_id: str) -> None:
     record = running(world, transfer_id)
     if record is None:
         return
-    hand.carry_out(world, _joins(world, record, world.nodes.of(transfer_id)))
-    membership.settle(world, transfer_id)
+    hand.move(world, transfer_id, _joins(world, record, world.nodes.of(transfer_id)))
 
 
 def _joins(world: World, record: Estimated, nodes: list[Node]) -> list[NodeChange]:

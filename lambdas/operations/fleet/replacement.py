@@ -149,11 +149,11 @@ def _tell(world: World, record: Estimated, node: Node, failing: Failing, refusal
 def _release_successor(world: World, record: Estimated, node: Node) -> None:
     successor = relay_node.successor_of(world.nodes.of(node.transfer_id), node)
     if successor is not None:
-        relay_end.release(world, [successor], f"it could not take over from {node.node_id}")
+        relay_end.release(world, record.transfer, [successor], f"it could not take over from {node.node_id}")
 
 
 def _release_partners(world: World, record: Estimated, node: Node) -> None:
     """One that has nobody left to work with adds nothing and costs money."""
     singles = pairing.singles(route_at(record.transfer, node.stage), world.nodes.of(node.transfer_id))
     partners = [other for other in singles if other.slot == node.slot]
-    relay_end.release(world, partners, f"{node.node_id} was lost and has no successor")
+    relay_end.release(world, record.transfer, partners, f"{node.node_id} was lost and has no successor")

@@ -98,7 +98,7 @@ def _rate(world: World, record: Estimated, machine: ExistingRelay) -> float:
     ).value
 
 
-def take_back(world: World, nodes: Sequence[Node], *, surely: bool) -> None:
+def take_back(world: World, nodes: Sequence[Node]) -> None:
     """Stop the daemon on machines of the user.
 
     One that cannot be told is told again by the teardown, and ends itself when it has been idle.
