@@ -9,6 +9,7 @@ from lambdas.core.errors import CptError, NoCapacity
 from lambdas.core.estimate import first_contact
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.fleet import pairing
+from lambdas.core.fleet.answer import Answer
 from lambdas.core.fleet.launch_queue import LaunchQueue
 from lambdas.core.fleet.reconcile import Fleet, Lease, Wish, reconcile
 from lambdas.core.fleet.relay_counts import RelayCounts
@@ -84,24 +85,24 @@ def _due(record: Estimated, slots: Mapping[int, Sequence[int]], before: Sequence
     return [one for one in due if isinstance(one, Lease)]
 
 
-def decide_anew(world: World, transfer_id: str) -> str:
-    """Look at a transfer whose rate has fallen for good, launch the pairs that pay now; what was done, in a word."""
+def decide_anew(world: World, transfer_id: str) -> Answer:
+    """Look at a transfer whose rate has fallen for good, launch the pairs that pay now; what was done."""
     record = running(world, transfer_id)
     if record is None or not _is_due(world, record):
-        return "over" if record is None else "known"
+        return Answer.OVER if record is None else Answer.KNOWN
     seen = deciding.look(world, transfer_id, None)
     record = running(world, transfer_id)
     if seen is None or record is None:
-        return "over"
+        return Answer.OVER
     if not _is_due(world, record) or first_contact.verdict(seen, record.decisions[-1]) != "fell":
-        return "known"
+        return Answer.KNOWN
     estimate = deciding.decide_again(world, record, seen)
     record = running(world, transfer_id)
     if record is None:
-        return "over"
+        return Answer.OVER
     decision = record.decisions[-1]
     if decision.pairs <= decision.served:
-        return "kept"
+        return Answer.KEPT
     wanted = decision.pairs - decision.served
     try:
         launched = launch_pairs(world, record, estimate, decision.last_slot, wanted)
@@ -112,7 +113,7 @@ def decide_anew(world: World, transfer_id: str) -> str:
     note_spawned(world, record, Spawned(wanted=wanted, launched=pairs, notes=launched.notes))
     nodes = await_ready(world, record, join_at_once=True, seconds=JOIN_TIMEOUT_SECONDS)
     release_singles(world, record.transfer, nodes)
-    return "grown"
+    return Answer.GROWN
 
 
 def _is_due(world: World, record: Estimated) -> bool:

@@ -9,6 +9,7 @@ from typing import Literal
 from lambdas.adapters.world import World
 from lambdas.core.errors import FailTransfer, ReplaceNode
 from lambdas.core.fleet import node_life, pairing, relay_node
+from lambdas.core.fleet.answer import Answer
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
 from lambdas.core.fleet.replacement import why_not_replaced
 from lambdas.core.fleet.topology import route_at, routes_of
@@ -36,7 +37,7 @@ class Failing:
     expected: float | None = None
 
 
-def replace(world: World, node: Node, failing: Failing) -> str:
+def replace(world: World, node: Node, failing: Failing) -> Answer:
     """Take the relay out, bring in its successor; what was done, in a word.
 
     A lost relay is out before its successor is asked for, one that is warned drains meanwhile, and one that is slow
@@ -44,22 +45,22 @@ def replace(world: World, node: Node, failing: Failing) -> str:
     """
     record = running(world, node.transfer_id)
     if record is None:
-        return "over"  # its end is the teardown's doing
+        return Answer.OVER  # its end is the teardown's doing
     if node.settled and node.state == "DRAINING" and failing.how == "lost":
         _lose(world, record, node, node.reason or failing.reason)  # whoever drained it may have died
     if node.settled or not _is_mine(world, record, node, failing):
-        return "known"
+        return Answer.KNOWN
     if node.joined_at is None:
         _lose(world, record, node, failing.reason)
         _release_partners(world, record, node)
-        return "removed"
+        return Answer.REMOVED
     began = world.clock.monotonic()
     refusal = _bring_successor(world, record, node, failing)
     if refusal is not None:
         _release_successor(world, record, node)
     if failing.how == "slow":
         if refusal is not None:
-            return "kept"
+            return Answer.KEPT
         began = world.clock.monotonic()
         relay_end.drain(world, node, failing.reason)
     _tell(world, record, node, failing, refusal)
@@ -68,7 +69,7 @@ def replace(world: World, node: Node, failing: Failing) -> str:
         _lose(world, record, node, failing.reason)
     if refusal is not None:
         _release_partners(world, record, node)
-    return "replaced" if refusal is None else "removed"
+    return Answer.REPLACED if refusal is None else Answer.REMOVED
 
 
 def _is_mine(world: World, record: Estimated, node: Node, failing: Failing) -> bool:

@@ -19,6 +19,7 @@ from lambdas.core.estimate.route_rows import RELAYS_OF_PAIR
 from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.estimate.ways import Ways
 from lambdas.core.fleet import pairing, relay_watch
+from lambdas.core.fleet.answer import Answer
 from lambdas.core.fleet.membership import DIRECT
 from lambdas.core.fleet.reconcile import Lease, next_slots, surplus
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
@@ -48,26 +49,26 @@ MOST_DECISIONS = 200
 LEFT = "its route was left for others"
 
 
-def replan(world: World, transfer_id: str) -> str:
-    """Make the plan again, and carry out what pays; what was done, in a word."""
+def replan(world: World, transfer_id: str) -> Answer:
+    """Make the plan again, and carry out what pays; what was done."""
     record = running(world, transfer_id)
     if record is None:
-        return "over"
+        return Answer.OVER
     progress = reports.of_sender(world, record.transfer)
     if progress is None or world.clock.now() - progress.at > SILENT_SECONDS or not is_due(world, record):
-        return "known"
+        return Answer.KNOWN
     nodes = world.nodes.of(transfer_id)
     if starting := [node for node in nodes if node.state in ("SPAWNED", "READY")]:
         return _resume(world, record, starting)
     rates = _rates(record, progress)
     if not rates or record.is_all_sent(progress.moved_bytes):
-        return "known"
+        return Answer.KNOWN
     ways = ways_of(record.transfer, record.estimate, world)
     if ways is None:
-        return "known"
+        return Answer.KNOWN
     carrying = _carrying(record, nodes, rates)
     if not all(pair in ways.borders for route in carrying for pair in pairwise(route.regions)):
-        return "known"  # the map does not have it just now
+        return Answer.KNOWN  # the map does not have it just now
     rest = _rest(record, progress, rates)
     regions = {stage.index: stage.region for route in routes_of(record.transfer) for stage in route.stages}
     told = tested_routes.told_by(ways, nodes, regions)
@@ -75,34 +76,34 @@ def replan(world: World, transfer_id: str) -> str:
     seen = _with_live(replanning.seen(remembered, carrying), nodes)
     found = replanning.replan(seen, carrying, rest, RELAYS_OF_PAIR * _most_pairs(record))
     if found is None or not _is_preferred(world, record, found, seen, carrying, rest):
-        return "kept"
+        return Answer.KEPT
     changes = replanning.changes(carrying, found.uses)
     planned = _estimate(record.estimate, ways, carrying, found)
     more = sum(max(count, 0) for count in changes.values())
     if not metering.bears_relays(world, record, planned, more):
-        return "too dear"
+        return Answer.TOO_DEAR
     # That took seconds, in which the same event may have come again, and others have decided.
     now = running(world, transfer_id)
     if now is None or now.decisions != record.decisions or world.nodes.of(transfer_id) != nodes:
-        return "over" if now is None else "known"
+        return Answer.OVER if now is None else Answer.KNOWN
     if not _keep(world, record, planned, _decision(world, record, progress, carrying, rest.direct, found)):
-        return "known"
+        return Answer.KNOWN
     return _carry_out(world, transfer_id, changes, nodes)
 
 
-def _resume(world: World, record: Estimated, starting: list[Node]) -> str:
+def _resume(world: World, record: Estimated, starting: list[Node]) -> Answer:
     """Wait for relays of the last plan whose launcher has died; what was to leave for them is planned again.
 
     Relays of the state machine may still be tested, and it tries again by itself.
     """
     since = record.decisions[-1].at if record.decisions else None
     if since is None or any(node.requested_at < since for node in starting):
-        return "known"
+        return Answer.KNOWN
     if world.clock.now() - max(node.requested_at for node in starting) <= RESUME_SECONDS:
-        return "known"
+        return Answer.KNOWN
     await_ready(world, record, join_at_once=True, seconds=JOIN_TIMEOUT_SECONDS)
     release_singles(world, record.transfer, world.nodes.of(record.transfer.transfer_id))
-    return "resumed"
+    return Answer.RESUMED
 
 
 def _is_preferred(
@@ -262,11 +263,11 @@ def _keep(world: World, record: Estimated, estimate: Estimate, decision: RelayDe
     return kept is not None
 
 
-def _carry_out(world: World, transfer_id: str, changes: Mapping[int, int], nodes: list[Node]) -> str:
+def _carry_out(world: World, transfer_id: str, changes: Mapping[int, int], nodes: list[Node]) -> Answer:
     """`nodes`: as they were when it was decided, so that who carries it out twice launches and ends the same relays."""
     record = running(world, transfer_id)
     if record is None:
-        return "over"
+        return Answer.OVER
     transfer, leaving = record.transfer, surplus(nodes, changes)
     more = {stage: count for stage, count in changes.items() if count > 0}
     slots = {at: new for route in routes_of(transfer) for at, new in next_slots(route, nodes, _of(route, more)).items()}
@@ -287,17 +288,17 @@ def _carry_out(world: World, transfer_id: str, changes: Mapping[int, int], nodes
         joined = sum(node.node_id in new and node.state == "JOINED" for node in nodes)
         if joined < sum(map(len, slots.values())):
             # What leaves would not be made up for: the next plan goes by what came.
-            return "partly" if joined else _refused(world, record, "none of the new relays could join")
+            return Answer.PARTLY if joined else _refused(world, record, "none of the new relays could join")
     if leaving:
         relay_end.drain_and_release(world, transfer, leaving, LEFT)
-    return "changed"
+    return Answer.CHANGED
 
 
 def _of(route: Route, counts: Mapping[int, int]) -> dict[int, int]:
     return {stage: count for stage, count in counts.items() if stage in route.indices}
 
 
-def _refused(world: World, record: Estimated, why: str) -> str:
+def _refused(world: World, record: Estimated, why: str) -> Answer:
     now = running(world, record.transfer.transfer_id) or record
     note_spawned(world, now, Spawned(wanted=0, launched=0, notes=[f"{_REFUSED}{why}"[:MOST_NOTE]]))
-    return "refused"
+    return Answer.REFUSED
