@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 
 from cli.aws import Aws
 from cli.calls import refuse
-from lambdas.adapters.environment import Environment, MissingVariableError
+from lambdas.adapters.environment import Environment, MissingVariableError, spread
 from lambdas.adapters.throttling import is_denied
 from lambdas.core.errors import InvalidRequest
 from lambdas.core.intake.starts import MAX_REQUEST_BYTES
@@ -37,7 +37,7 @@ def _limits(aws: Aws, document: dict[str, Any]) -> Limits:
     """What the deployment allows; where its settings cannot be read here, all that some deployment may allow."""
     try:
         function = aws.client("lambda").get_function_configuration(FunctionName=f"{aws.deployment}-{_FUNCTION}")
-        known = Environment.from_env(function["Environment"]["Variables"])
+        known = Environment.from_env(spread(function["Environment"]["Variables"]))
     except (ClientError, MissingVariableError) as error:
         # The caller need not have this permission. A deployment that is absent is told by the start itself, and one
         # of another version has other variables: in each case Validate Request still judges all of it.

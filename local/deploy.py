@@ -94,7 +94,7 @@ def check_assets(stack: Stack, assembly: Path) -> None:
     for logical_id, properties in _functions(stack):
         key = str(properties.get("Code", {}).get("S3Key", "")).removesuffix(".zip")
         if key in codes:
-            check_function(properties.get("FunctionName", logical_id), properties, codes[key])
+            check_function(properties.get("FunctionName", logical_id), _with_parameters(properties, stack), codes[key])
 
 
 def runtimes_of(assembly: Path) -> set[str]:
@@ -188,6 +188,20 @@ def _functions(stack: Stack) -> Iterator[tuple[str, dict[str, Any]]]:
     for logical_id, resource in stack.template.get("Resources", {}).items():
         if resource["Type"] == "AWS::Lambda::Function":
             yield logical_id, resource["Properties"]
+
+
+def _with_parameters(properties: dict[str, Any], stack: Stack) -> dict[str, Any]:
+    """A function with the values of the stack's own SSM parameters in its environment."""
+    resources = stack.template.get("Resources", {})
+
+    def value(given: Any) -> Any:
+        named = given.get("Fn::GetAtt", []) if isinstance(given, dict) else []
+        if named[1:] == ["Value"] and resources[named[0]]["Type"] == "AWS::SSM::Parameter":
+            return resources[named[0]]["Properties"]["Value"]
+        return given
+
+    variables = (properties.get("Environment") or {}).get("Variables", {})
+    return {**properties, "Environment": {"Variables": {name: value(given) for name, given in variables.items()}}}
 
 
 def _filled(text: str, names: dict[str, str]) -> str:

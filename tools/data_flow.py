@@ -116,6 +116,9 @@ class Template:
     def grants(self) -> Iterator[tuple[str, str, str]]:
         """Return who may do which action on what, by the policies of functions and of both ends."""
         functions = self.function_by_role()
+        for key, role in self.of("AWS::IAM::Role"):
+            for policy in role.get("Policies", []) if key in functions else []:
+                yield from granted(functions[key], policy)
         managed = [policy for _, policy in self.of("AWS::IAM::ManagedPolicy")]
         # A managed policy that names roles holds what an inline one cannot; the one for ends names none.
         for policy in [*(one for _, one in self.of("AWS::IAM::Policy")), *managed]:
@@ -129,7 +132,7 @@ class Template:
 
 def granted(who: str, policy: Resource) -> Iterator[tuple[str, str, str]]:
     """Return who may do which action on what, by one policy."""
-    for statement in policy["PolicyDocument"]["Statement"]:
+    for statement in (one for one in policy["PolicyDocument"]["Statement"] if one["Effect"] == "Allow"):
         for action in listed(statement["Action"]):
             yield from ((who, action, text_of(resource)) for resource in listed(statement["Resource"]))
 

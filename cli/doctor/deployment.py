@@ -3,7 +3,7 @@
 from cli.aws import Aws
 from cli.doctor.answers import answer_of
 from cli.doctor.finding import Finding, Findings, failed, looked, ok
-from lambdas.adapters.environment import Environment
+from lambdas.adapters.environment import Environment, spread
 
 # Any function will do: they have one environment.
 _FUNCTION = "validate-request"
@@ -27,7 +27,7 @@ class Deployment:
         if function is None:
             yield self._missing(f"function {name}")
             return
-        environment = Environment.from_env(function["Environment"]["Variables"])
+        environment = Environment.from_env(spread(function["Environment"]["Variables"]))
         call = self._aws.client("stepfunctions").describe_state_machine
         machine = answer_of(call, "StateMachineDoesNotExist", stateMachineArn=environment.state_machine)
         if machine is None:

@@ -14,6 +14,9 @@ _ENTITIES = (
     ("PolicyGroups", "GroupName", "group", "detach_group_policy"),
 )
 
+# The policy of a function's role, in infra/lib/access/access.ts.
+_INSIDE = "access"
+
 
 def permission_ties(aws: Aws, stacks: Iterable[Stack]) -> Ties:
     """IAM deletes neither a policy that is attached, nor a role that has policies or a profile of somebody else's."""
@@ -21,8 +24,8 @@ def permission_ties(aws: Aws, stacks: Iterable[Stack]) -> Ties:
     roles = [role.physical_id for role in of_kind(stacks, "AWS::IAM::Role")]
     policies = [policy.physical_id for policy in of_kind(stacks, "AWS::IAM::ManagedPolicy")]
     profiles = {profile.physical_id.rsplit("/", 1)[-1] for profile in of_kind(stacks, "AWS::IAM::InstanceProfile")}
-    # The CDK names an inline policy after its resource.
-    inline = {policy.logical_id for policy in of_kind(stacks, "AWS::IAM::Policy")}
+    # The CDK names an inline policy after its resource; those inside of a role have a name of ours.
+    inline = {policy.logical_id for policy in of_kind(stacks, "AWS::IAM::Policy")} | {_INSIDE}
     for arn in policies:
         yield from unless_gone(_attached, aws, arn, roles)
     for role in roles:

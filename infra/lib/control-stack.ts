@@ -1,6 +1,7 @@
 /** The control plane, in the home region. */
 
 import { CfnOutput, DefaultStackSynthesizer, Stack } from 'aws-cdk-lib';
+import * as sns from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import { Settings } from './config';
 import { Alarms } from './constructs/alarms';
@@ -11,7 +12,7 @@ import { EndpointAccess } from './constructs/endpoint-access';
 import { SubscribedTopic } from './constructs/subscribed-topic';
 import { Notifications } from './constructs/notifications';
 import { SavedQueries } from './constructs/saved-queries';
-import { StageFunctions } from './constructs/stage-functions';
+import { Functions } from './constructs/functions';
 import { TransferEvents } from './constructs/transfer-events';
 import { TransferStarts } from './constructs/transfer-starts';
 import { TransferTables } from './constructs/transfer-tables';
@@ -33,18 +34,18 @@ const LATE_COSTS: readonly Reaction[] = [
 ];
 
 export class ControlStack extends Stack {
+  public readonly alarmTopic: sns.ITopic;
+
   public constructor(scope: Construct, settings: Settings, daemons: Daemons) {
     super(scope, `${settings.name}-control`, {
       env: { region: settings.homeRegion },
       description: 'Cloud Parallel Transfer: state machine, functions, tables, bucket, bus',
-      // CloudFormation takes 1 MB, and ten regions of six subnets come near it with indentation.
-      suppressTemplateIndentation: true,
       synthesizer: new DefaultStackSynthesizer({ generateBootstrapVersionRule: false }),
     });
     const { tables } = new TransferTables(this, 'Tables', settings);
     const { bucket } = new ControlBucket(this, 'Control', settings);
-    const functions = new StageFunctions(this, 'Functions', settings, daemons);
-    const { stateMachine } = new TransferWorkflow(this, 'Workflow', settings, functions.stages);
+    const functions = new Functions(this, 'Functions', settings, daemons);
+    const { stateMachine } = new TransferWorkflow(this, 'Workflow', settings, functions.states);
     const { bus, machineEnds } = new TransferEvents(this, 'Events', settings, functions.reactions);
     new TransferStarts(this, 'Starts', settings, functions.reactions);
     const approvals = new SubscribedTopic(this, 'Approvals', {
@@ -62,7 +63,8 @@ export class ControlStack extends Stack {
       tables: [tables.transfers, tables.chunks, tables.nodes, tables['control-tokens']],
     });
     new SavedQueries(this, 'Queries', settings, functions.all);
-    ringForDeadLetters(this, alarms.topic);
+    this.alarmTopic = alarms.topic;
+    ringForDeadLetters(this, this.alarmTopic);
     new Dashboard(this, 'Overview', settings, stateMachine, functions.all, [
       ...Object.values(functions.reactions).map(({ deadLetterQueue }) => deadLetterQueue),
       notifications.deadLetterQueue,

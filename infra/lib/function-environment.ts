@@ -4,8 +4,8 @@ import contract from '../../contracts/function-environment.schema.json';
 import { Settings } from './config';
 import { approvalTopicName, arn, controlBucketName, RegionDaemons, stateMachineArn, tableName } from './names';
 
-/** A text for each key of the contract. */
-export type FunctionEnvironment = Readonly<Record<keyof typeof contract.properties, string>>;
+/** A value for each key of the contract. */
+export type FunctionEnvironment = Readonly<Record<keyof typeof contract.properties, unknown>>;
 
 /** Daemons by region. */
 export type Daemons = Readonly<Record<string, RegionDaemons>>;
@@ -15,7 +15,7 @@ export function functionEnvironment(settings: Settings, daemons: Daemons): Funct
   return {
     DEPLOYMENT_NAME: settings.name,
     HOME_REGION: settings.homeRegion,
-    REGIONS: JSON.stringify(settings.regions.map(({ region }) => region)),
+    REGIONS: settings.regions.map(({ region }) => region),
     TRANSFERS_TABLE: tableName(settings, 'transfers'),
     CHUNKS_TABLE: tableName(settings, 'chunks'),
     NODES_TABLE: tableName(settings, 'nodes'),
@@ -26,7 +26,7 @@ export function functionEnvironment(settings: Settings, daemons: Daemons): Funct
     EVENT_BUS: settings.name,
     APPROVAL_TOPIC_ARN: arn('sns', settings.homeRegion, approvalTopicName(settings)),
     STATE_MACHINE_ARN: stateMachineArn(settings),
-    INSTANCE_TYPES: JSON.stringify(settings.instanceTypes),
+    INSTANCE_TYPES: settings.instanceTypes,
     MAX_PAIRS: String(settings.maxPairs),
     MAX_COST_USD: String(settings.maxCostUsd ?? 'none'),
     VALUE_OF_TIME_USD_PER_HOUR: String(settings.valueOfTimeUsdPerHour),
@@ -35,8 +35,8 @@ export function functionEnvironment(settings: Settings, daemons: Daemons): Funct
     CHUNK_RETENTION_SECONDS: String(86_400 * (settings.objectRetentionDays + 2)),
     INTER_REGION_PATH: settings.interRegionPath,
     REQUIRE_CONSENT: String(settings.requireConsent),
-    SUBNET_IDS: JSON.stringify(enrolledSubnets(settings)),
-    DAEMON_ASSETS: JSON.stringify(compact(daemons)),
+    SUBNET_IDS: enrolledSubnets(settings),
+    DAEMON_ASSETS: compact(daemons),
   };
 }
 

@@ -4,7 +4,7 @@ import { Aws } from 'aws-cdk-lib';
 import { Settings } from './config';
 
 /** Handlers that are tasks of the state machine, in the order of the workflow. */
-export const STAGES = [
+export const STATES = [
   'validate_request',
   'resolve_paths',
   'survey_ends',
@@ -49,14 +49,14 @@ export const REACTIONS = [
 /** Handlers that people invoke, by the command line; whoever may is a matter of their own IAM policies. */
 export const CALLS = ['decide_approval', 'estimate_request', 'limit_transfer', 'teardown_request'] as const;
 
-export type Stage = (typeof STAGES)[number];
+export type State = (typeof STATES)[number];
 export type Reaction = (typeof REACTIONS)[number];
 export type Call = (typeof CALLS)[number];
-export type Handler = Stage | Reaction | Call;
+export type Handler = State | Reaction | Call;
 
 /** Folders of `lambdas/handlers`, by the way in which their handlers are invoked. */
 export const HANDLER_FOLDERS: Readonly<Record<string, readonly Handler[]>> = {
-  states: STAGES,
+  states: STATES,
   reactions: REACTIONS,
   calls: CALLS,
 };
@@ -130,13 +130,18 @@ export function functionName(settings: Settings, handler: Handler): string {
   return `${settings.name}-${handler.replaceAll('_', '-')}`;
 }
 
-/** Placeholder of a stage's function in `transfer.asl.json`, without `${}`. */
-export function functionPlaceholder(stage: Stage): string {
-  return `${pascalCase(stage)}FunctionArn`;
+/** Placeholder of a state's function in `transfer.asl.json`, without `${}`. */
+export function functionPlaceholder(state: State): string {
+  return `${pascalCase(state)}FunctionArn`;
 }
 
 export function tableName(settings: Settings, table: TableName): string {
   return `${settings.name}-${table}`;
+}
+
+/** Parameter with what all functions read from their environment. */
+export function environmentParameterName(settings: Settings): string {
+  return `/${settings.name}/function-environment`;
 }
 
 export function controlBucketName(settings: Settings): string {

@@ -9,6 +9,8 @@ from typing import Any, Literal, cast, get_args
 
 Ids = dict[str, list[str]]
 
+SETTINGS = "SETTINGS"
+"""The variable with the document of contracts/function-environment.schema.json."""
 
 RegionPath = Literal["internet", "peering", "transit-gateway"]
 """How VPCs are joined: by public addresses, or by private ones over a peering or a transit gateway."""
@@ -62,9 +64,9 @@ class Environment:
     """Commands reach only ends that their owner has tagged for this deployment."""
 
     @classmethod
-    def from_env(cls, variables: Mapping[str, str] | None = None) -> "Environment":
-        """Read `variables` (default: the process's); raises MissingVariableError."""
-        read = _Reader(os.environ if variables is None else variables)
+    def from_env(cls, variables: Mapping[str, str]) -> "Environment":
+        """Read what `spread` returns; raises MissingVariableError."""
+        read = _Reader(variables)
         path = read.text("INTER_REGION_PATH")
         if path not in get_args(RegionPath):
             raise MissingVariableError(f"INTER_REGION_PATH is '{path}'; give {', '.join(get_args(RegionPath))}")
@@ -95,6 +97,15 @@ class Environment:
             poll_seconds=read.number("POLL_SECONDS", "1"),
             require_consent=read.text("REQUIRE_CONSENT") == "true",
         )
+
+
+def spread(variables: Mapping[str, str]) -> dict[str, str]:
+    """The variables of a function, with those that all functions have alike, which stand in one.
+
+    One that a function has itself comes before that of the same name in there.
+    """
+    shared = json.loads(variables.get(SETTINGS, "{}")).items()
+    return {name: value if isinstance(value, str) else json.dumps(value) for name, value in shared} | dict(variables)
 
 
 def _by_region(variable: object) -> dict[str, dict[str, DaemonAsset]]:
@@ -136,4 +147,4 @@ class _Reader:
 @cache
 def environment() -> Environment:
     """The process's environment."""
-    return Environment.from_env()
+    return Environment.from_env(spread(os.environ))

@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 EXAMPLES = Path(__file__).parents[2] / "contracts" / "examples" / "good"
 REQUEST: dict[str, Any] = json.loads((EXAMPLES / "transfer-request" / "minimal.json").read_text())
 """The least that is a request."""
-SETTINGS: dict[str, str] = json.loads((EXAMPLES / "function-environment" / "two-regions.json").read_text())
+SETTINGS = {"SETTINGS": (EXAMPLES / "function-environment" / "two-regions.json").read_text()}
 MACHINE = "arn:aws:states:us-west-2:123456789012:stateMachine:cpt-transfer"
 BEGAN = datetime(2026, 11, 21, 2, 0, tzinfo=UTC)
 

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from cli.doctor.finding import Check
 from cli.exit_codes import ExitCode
 from cli.main import app
+from lambdas.adapters.environment import spread
 from local.config import Fault
 from tests.e2e.account import END_TYPE, HOME, OTHER, Account
 
@@ -80,7 +81,7 @@ def policy_detached(account: Account) -> Iterator[None]:
 @contextmanager
 def daemon_deleted(account: Account) -> Iterator[None]:
     function = account.aws.client("lambda").get_function_configuration(FunctionName="cpt-validate-request")
-    assets = json.loads(function["Environment"]["Variables"]["DAEMON_ASSETS"])
+    assets = json.loads(spread(function["Environment"]["Variables"])["DAEMON_ASSETS"])
     s3 = account.cloud.client("s3", OTHER)
     where = {"Bucket": assets["buckets"][OTHER], "Key": assets["files"]["x86_64"]["key"]}
     body = s3.get_object(**where)["Body"].read()

@@ -13,6 +13,7 @@ from cli.aws import configuration
 from cli.exit_codes import ExitCode
 from cli.figures import tell_figures
 from cli.main import app
+from lambdas.adapters.environment import spread
 from local.cloud import LocalCloud
 from local.config import LocalConfig
 from tests.chaos.extent import only_full
@@ -62,7 +63,7 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
     with LocalCloud(LocalConfig.model_validate(settings), work / "state", templates) as cloud:
         made = Account(cloud, work)
         for function in made.aws.client("lambda").list_functions()["Functions"]:
-            if "INTER_REGION_PATH" in function.get("Environment", {}).get("Variables", {}):
+            if "INTER_REGION_PATH" in spread(function.get("Environment", {}).get("Variables", {})):
                 made.configure(function["FunctionName"], INTER_REGION_PATH="peering")
         types = configuration()["instanceTypes"]
         tell_figures(made.aws, f"{HOME}>{OTHER}", [END_TYPE, *types], SLOW, 3)

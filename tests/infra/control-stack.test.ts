@@ -2,11 +2,27 @@ import Ajv2020 from 'ajv/dist/2020';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import contract from '../../contracts/function-environment.schema.json';
-import { CALLS, REACTIONS, STAGES } from '../../infra/lib/names';
-import { endpointPolicy, environmentBytes, rendered, resources, statements, statementsOf, synthesize, text } from './synthesis';
+import { CALLS, REACTIONS, STATES } from '../../infra/lib/names';
+import {
+  endpointPolicy,
+  environmentBytes,
+  rendered,
+  resources,
+  sharedEnvironment,
+  statements,
+  statementsOf,
+  synthesize,
+  text,
+} from './synthesis';
 
 const { control } = synthesize();
 const functions = Object.values(resources(control, 'AWS::Lambda::Function'));
+const [parameter] = Object.keys(resources(control, 'AWS::SSM::Parameter'));
+
+/** What all functions read, with `<AWS::AccountId>` for a reference. */
+function shared(template: Template): Record<string, unknown> {
+  return JSON.parse(text(sharedEnvironment(template))) as Record<string, unknown>;
+}
 
 describe('tables', () => {
   const keys: [string, string[], string | undefined][] = [
@@ -82,9 +98,9 @@ it('the control bucket is private, refuses plain HTTP, tells EventBridge, and fo
 });
 
 describe('functions', () => {
-  it('are one per stage, per reaction, and per call of people', () => {
+  it('are one per state, per reaction, and per call of people', () => {
     expect(functions.map(({ FunctionName }) => FunctionName).sort()).toEqual(
-      [...STAGES, ...REACTIONS, ...CALLS].map((handler) => `cpt-${handler.replaceAll('_', '-')}`).sort(),
+      [...STATES, ...REACTIONS, ...CALLS].map((handler) => `cpt-${handler.replaceAll('_', '-')}`).sort(),
     );
   });
 
@@ -118,23 +134,30 @@ describe('functions', () => {
       const { Variables } = Environment as { Variables: Record<string, unknown> };
       const { POWERTOOLS_SERVICE_NAME, POWERTOOLS_METRICS_NAMESPACE, LOG_LEVEL, ...ours } = Variables;
       expect([text(POWERTOOLS_SERVICE_NAME), POWERTOOLS_METRICS_NAMESPACE, LOG_LEVEL]).toEqual([expect.stringMatching(/^cpt-/), 'cpt', 'INFO']);
-      validate(JSON.parse(JSON.stringify(ours, rendered)));
-      expect(validate.errors).toBeNull();
-      expect(environmentBytes(Variables)).toBeLessThan(4096);
+      expect(ours).toEqual({ SETTINGS: { 'Fn::GetAtt': [parameter, 'Value'] } });
+      expect(environmentBytes(control, Variables)).toBeLessThan(4096);
     }
+    validate(JSON.parse(rendered('', sharedEnvironment(control)) as string));
+    expect(validate.errors).toBeNull();
+  });
+
+  it('have that environment from one parameter, of which CloudFormation fills in the value: nobody asks for it', () => {
+    expect(resources(control, 'AWS::SSM::Parameter')).toMatchObject({ [parameter ?? '']: { Name: '/cpt/function-environment', Type: 'String' } });
+    const reading = functions.filter(({ FunctionName }) =>
+      statementsOf(control, FunctionName as string).some(({ actions, resources: on }) =>
+        actions.some((action) => action.startsWith('ssm:GetParameter')) && on.some((arn) => arn.includes('function-environment')),
+      ),
+    );
+    expect(reading).toEqual([]);
   });
 
   it('find the daemon in each region’s own asset bucket', () => {
-    const { Variables } = functions[0]?.Environment as { Variables: Record<string, unknown> };
-    expectDaemons(control, Variables.DAEMON_ASSETS, ['x86_64']);
+    expectDaemons(control, ['x86_64']);
   });
 
   it('find the daemon for arm64 as well once it is built', () => {
     const { control: both } = synthesize({ instanceTypes: ['c7gn.large'] }, { arm64: true });
-    for (const { Environment } of Object.values(resources(both, 'AWS::Lambda::Function'))) {
-      const { Variables } = Environment as { Variables: Record<string, unknown> };
-      expectDaemons(both, Variables.DAEMON_ASSETS, ['x86_64', 'arm64']);
-    }
+    expectDaemons(both, ['x86_64', 'arm64']);
   });
 
   it('keep copies for themselves only where the setting says so, and only those that transfers wait for', () => {
@@ -149,8 +172,8 @@ describe('functions', () => {
     ]);
   });
 
-  function expectDaemons(template: Template, variable: unknown, architectures: string[]): void {
-    const { buckets, files } = JSON.parse(text(variable)) as {
+  function expectDaemons(template: Template, architectures: string[]): void {
+    const { buckets, files } = shared(template).DAEMON_ASSETS as {
       buckets: Record<string, string>;
       files: Record<string, { key: string; sha256: string }>;
     };
@@ -191,8 +214,7 @@ describe('approval', () => {
   });
 
   it('every function knows that topic, and one may write to it', () => {
-    const { Variables } = functions[0]?.Environment as { Variables: Record<string, unknown> };
-    expect(text(Variables.APPROVAL_TOPIC_ARN)).toMatch(/:sns:us-west-2:.*:cpt-approvals$/);
+    expect(shared(control).APPROVAL_TOPIC_ARN).toMatch(/:sns:us-west-2:.*:cpt-approvals$/);
     const writers = functions.filter(({ FunctionName }) =>
       statementsOf(control, FunctionName as string).some(({ actions }) => actions.includes('sns:Publish')),
     );

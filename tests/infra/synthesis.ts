@@ -1,15 +1,40 @@
 /** Templates for tests: the app of cdk.json with some settings changed, synthesized here without bundling. */
 
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import * as path from 'node:path';
 import { App, Validations } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import { readSettings, Settings } from '../../infra/lib/config';
-import { addDeployment } from '../../infra/lib/deployment';
+import { addDeployment, Deployment } from '../../infra/lib/deployment';
 import { ARCHITECTURES } from '../../infra/lib/names';
 
 export const ROOT = path.resolve(__dirname, '..', '..');
+
+const ZONES = ['a', 'b', 'c', 'd', 'e', 'f'];
+
+/** Ten regions, each with a VPC of six subnets that are named one by one: the most that a template has to say of them. */
+export const TEN_REGIONS = Object.fromEntries(
+  [
+    'us-east-1',
+    'us-east-2',
+    'us-west-1',
+    'us-west-2',
+    'eu-west-1',
+    'eu-central-1',
+    'ap-northeast-1',
+    'ap-northeast-2',
+    'ap-southeast-1',
+    'ap-southeast-2',
+  ].map((region) => [
+    region,
+    {
+      vpcId: 'vpc-0123456789abcdef0',
+      availabilityZones: ZONES.map((zone) => region + zone),
+      subnetIds: ZONES.map((zone) => `subnet-0123456789abcdef${zone}`),
+    },
+  ]),
+);
 
 export const TWO_REGIONS = { homeRegion: 'us-west-2', regions: { 'us-west-2': {}, 'eu-west-1': {} } };
 
@@ -17,6 +42,8 @@ export interface Synthesis {
   readonly app: App;
   readonly settings: Settings;
   readonly control: Template;
+  /** Size of the control stack's template as it is uploaded. */
+  readonly controlBytes: number;
   readonly region: (region: string) => Template;
 }
 
@@ -26,8 +53,17 @@ export function shippedContext(): Record<string, unknown> {
   return file.context;
 }
 
-/** Synthesizes the deployment with `changes` over the shipped settings. Throws what cdk-nag finds when `nag` is set; `arm64`: with its daemon. */
-export function synthesize(changes: Record<string, unknown> = {}, options: { nag?: boolean; arm64?: boolean } = {}): Synthesis {
+export interface SynthesisOptions {
+  /** Throws what cdk-nag finds. */
+  readonly nag?: boolean;
+  /** With a daemon for that processor. */
+  readonly arm64?: boolean;
+  /** What a test adds before the synthesis. */
+  readonly add?: (deployment: Deployment, settings: Settings) => void;
+}
+
+/** Synthesizes the deployment with `changes` over the shipped settings. */
+export function synthesize(changes: Record<string, unknown> = {}, options: SynthesisOptions = {}): Synthesis {
   const context = shippedContext();
   const scratch = path.join(ROOT, '.cache', 'synth');
   mkdirSync(scratch, { recursive: true });
@@ -39,7 +75,9 @@ export function synthesize(changes: Record<string, unknown> = {}, options: { nag
   });
   const architectures = ARCHITECTURES.filter((name) => name === 'x86_64' || options.arm64);
   const settings = readSettings({ ...(context.cpt as object), ...changes }, architectures);
-  const { control, regions } = addDeployment(app, settings);
+  const deployment = addDeployment(app, settings);
+  const { control, regions } = deployment;
+  options.add?.(deployment, settings);
   if (options.nag) Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
   try {
     const assembly = app.synth();
@@ -51,7 +89,8 @@ export function synthesize(changes: Record<string, unknown> = {}, options: { nag
       if (found === undefined) throw new Error(`no stack for region ${name}`);
       return found;
     };
-    return { app, settings, control: template(control.stackName), region };
+    const controlBytes = statSync(assembly.getStackByName(control.stackName).templateFullPath).size;
+    return { app, settings, control: template(control.stackName), controlBytes, region };
   } finally {
     rmSync(outdir, { recursive: true, force: true });
   }
@@ -88,10 +127,10 @@ export interface Statement {
   readonly condition: Record<string, Record<string, unknown>>;
 }
 
-/** Statements of a policy document. */
-export function statements(document: unknown): Statement[] {
+/** Statements of a policy document that allow something, or that refuse it. */
+export function statements(document: unknown, effect: 'Allow' | 'Deny' = 'Allow'): Statement[] {
   const list = (document as { Statement: Record<string, unknown>[] }).Statement;
-  return list.map((entry) => ({
+  return list.filter(({ Effect }) => Effect === effect).map((entry) => ({
     actions: [entry.Action].flat() as string[],
     resources: [entry.Resource].flat().map(text),
     condition: (entry.Condition ?? {}) as Statement['condition'],
@@ -104,11 +143,32 @@ export function statementsOf(control: Template, functionName: string): Statement
     ({ FunctionName }) => FunctionName === functionName,
   );
   const role = text(found?.Role).replace(/^<(.*)\.Arn>$/, '$1');
-  // What one inline policy cannot hold, the CDK puts into managed ones.
-  return ['AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy']
-    .flatMap((type) => Object.values(resources(control, type)))
-    .filter(({ Roles }) => ((Roles ?? []) as unknown[]).map(text).includes(`<${role}>`))
-    .flatMap(({ PolicyDocument }) => statements(PolicyDocument));
+  return policies(control)
+    .filter(({ roles }) => roles.includes(role))
+    .flatMap(({ document }) => statements(document));
+}
+
+export interface Policy {
+  /** Logical ids of the roles that have it. */
+  readonly roles: readonly string[];
+  /** Logical id of the policy, or of the role that it is inside of. */
+  readonly id: string;
+  readonly document: unknown;
+}
+
+/** Every policy of a template: inside of a role, beside it, and managed. */
+export function policies(template: Template): Policy[] {
+  const inside = Object.entries(resources(template, 'AWS::IAM::Role')).flatMap(([id, { Policies }]) =>
+    ((Policies ?? []) as { PolicyDocument: unknown }[]).map(({ PolicyDocument }) => ({ roles: [id], id, document: PolicyDocument })),
+  );
+  const beside = ['AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy'].flatMap((type) =>
+    Object.entries(resources(template, type)).map(([id, { Roles, PolicyDocument }]) => ({
+      roles: ((Roles ?? []) as unknown[]).map((role) => text(role).slice(1, -1)),
+      id,
+      document: PolicyDocument,
+    })),
+  );
+  return [...inside, ...beside];
 }
 
 /** The policy that people attach to the roles of their machines. */
@@ -130,8 +190,15 @@ export function rendered(_: string, value: unknown): unknown {
     : value;
 }
 
-/** Bytes of a function's variables as Lambda counts them. */
-export function environmentBytes(variables: Record<string, unknown>): number {
-  const values = JSON.parse(JSON.stringify(variables, rendered)) as Record<string, string>;
+/** What all functions read from their environment, which the template has once. */
+export function sharedEnvironment(template: Template): unknown {
+  const found = Object.values(resources(template, 'AWS::SSM::Parameter')).filter(({ Name }) => (Name as string).endsWith('/function-environment'));
+  return found[0]?.Value;
+}
+
+/** Bytes of a function's variables as Lambda counts them, with what CloudFormation fills in. */
+export function environmentBytes(template: Template, variables: Record<string, unknown>): number {
+  const filled = { ...variables, SETTINGS: sharedEnvironment(template) };
+  const values = JSON.parse(JSON.stringify(filled, rendered)) as Record<string, string>;
   return Object.entries(values).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
 }

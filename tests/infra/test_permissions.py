@@ -211,12 +211,13 @@ def _granted(handler: str) -> set[str]:
     name = f"cpt-{handler.replace('_', '-')}"
     functions = [item["Properties"] for item in template.values() if item["Type"] == "AWS::Lambda::Function"]
     role = next(item["Role"]["Fn::GetAtt"][0] for item in functions if item["FunctionName"] == name)
-    # What one inline policy cannot hold, the CDK puts into managed ones.
     kinds = ("AWS::IAM::Policy", "AWS::IAM::ManagedPolicy")
-    policies = [item["Properties"] for item in template.values() if item["Type"] in kinds]
-    mine = [policy for policy in policies if {"Ref": role} in policy.get("Roles", [])]
+    beside = [item["Properties"] for item in template.values() if item["Type"] in kinds]
+    mine = template[role]["Properties"].get("Policies", [])
+    mine += [policy for policy in beside if {"Ref": role} in policy.get("Roles", [])]
     statements = [statement for policy in mine for statement in policy["PolicyDocument"]["Statement"]]
-    return {named for statement in statements for named in _named(statement)}
+    allowed = [statement for statement in statements if statement["Effect"] == "Allow"]
+    return {named for statement in allowed for named in _named(statement)}
 
 
 def _named(statement: dict[str, Any]) -> Iterator[str]:

@@ -5,7 +5,7 @@ import * as lambda from 'aws-cdk-lib/aws-lambda';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
 import validateAsl from 'asl-validator';
 import { describe, expect, it } from 'vitest';
-import { functionPlaceholder, pascalCase, STAGES } from '../../infra/lib/names';
+import { functionPlaceholder, pascalCase, STATES } from '../../infra/lib/names';
 import { workflowDefinition } from '../../infra/lib/workflow-definition';
 import { resources, ROOT, synthesize, text } from './synthesis';
 
@@ -41,11 +41,11 @@ function statesOf({ States }: StateMachine): [string, State][] {
 
 describe('one thing has one name', () => {
   it('in every task: state, placeholder of its function, handler', () => {
-    expect(tasks.map(([state]) => state.replaceAll(/[ -]/g, '_').toLowerCase()).sort()).toEqual([...STAGES].sort());
+    expect(tasks.map(([state]) => state.replaceAll(/[ -]/g, '_').toLowerCase()).sort()).toEqual([...STATES].sort());
     for (const [state, placeholder] of tasks) {
       expect(placeholder).toBe(
         functionPlaceholder(
-          STAGES.find((stage) => stage === state.replaceAll(/[ -]/g, '_').toLowerCase()) ?? STAGES[0],
+          STATES.find((handler) => handler === state.replaceAll(/[ -]/g, '_').toLowerCase()) ?? STATES[0],
         ),
       );
     }
@@ -63,10 +63,10 @@ describe('one thing has one name', () => {
     const functions = resources(control, 'AWS::Lambda::Function');
     const [machine] = Object.values(resources(control, 'AWS::StepFunctions::StateMachine'));
     const substitutions = machine?.DefinitionSubstitutions as Record<string, unknown>;
-    for (const stage of STAGES) {
-      const id = text(substitutions[functionPlaceholder(stage)]).replace(/^<(.*)\.Arn>$/, '$1');
-      expect(functions[id]?.FunctionName).toBe(`${settings.name}-${stage.replaceAll('_', '-')}`);
-      expect(functions[id]?.Handler).toBe(`lambdas.handlers.states.${stage}.handler`);
+    for (const state of STATES) {
+      const id = text(substitutions[functionPlaceholder(state)]).replace(/^<(.*)\.Arn>$/, '$1');
+      expect(functions[id]?.FunctionName).toBe(`${settings.name}-${state.replaceAll('_', '-')}`);
+      expect(functions[id]?.Handler).toBe(`lambdas.handlers.states.${state}.handler`);
     }
   });
 
@@ -274,7 +274,7 @@ describe('the state machine', () => {
       .filter(({ Action }) => [Action].flat().includes('lambda:InvokeFunction'))
       .flatMap(({ Resource }) => [Resource].flat().map(text))
       .map((arn) => functions[arn.replace(/^<(.*)\.Arn>$/, '$1')]?.FunctionName);
-    expect(invoked.sort()).toEqual(STAGES.map((stage) => `cpt-${stage.replaceAll('_', '-')}`).sort());
+    expect(invoked.sort()).toEqual(STATES.map((state) => `cpt-${state.replaceAll('_', '-')}`).sort());
   });
 });
 

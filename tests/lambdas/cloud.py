@@ -1,12 +1,11 @@
 """A cloud in memory: two regions, and everything that the handlers ask of AWS."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lambdas.adapters.environment import Environment
+from lambdas.adapters.environment import Environment, spread
 from lambdas.adapters.services import Services
 from lambdas.adapters.world import World
 from tests.lambdas.builders import DESTINATION_ADDRESSES, DESTINATION_ID, IRELAND, SOURCE_ADDRESSES, SOURCE_ID, WEST
@@ -107,5 +106,5 @@ class Cloud:
 
 
 ENVIRONMENT = Environment.from_env(
-    json.loads(Path("contracts/examples/good/function-environment/two-regions.json").read_text())
+    spread({"SETTINGS": Path("contracts/examples/good/function-environment/two-regions.json").read_text()})
 )

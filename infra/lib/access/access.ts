@@ -3,6 +3,8 @@
 import { Validations } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import { IConstruct } from 'constructs';
+import { Settings } from '../config';
+import { onlyEnrolled } from './regions';
 
 export interface Access {
   readonly actions: readonly string[];
@@ -23,6 +25,14 @@ export function statement(access: Access): iam.PolicyStatement {
     resources: [...access.resources],
     ...(access.conditions && { conditions: access.conditions }),
   });
+}
+
+/** Name of the policy inside of each function's role; `cli/leave/permissions.py` has it too. */
+export const INLINE_POLICY = 'access';
+
+/** A policy of exactly these permissions, those that name no region in the enrolled ones alone. */
+export function policyOf(settings: Settings, accesses: readonly Access[]): iam.PolicyDocument {
+  return new iam.PolicyDocument({ statements: [...accesses.map(statement), ...onlyEnrolled(settings, accesses)] });
 }
 
 /** Gives a role exactly these permissions, and records the reason of each wildcard for cdk-nag on that role alone. */

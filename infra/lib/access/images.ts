@@ -6,6 +6,7 @@ import { AMAZON_LINUX, arn, DEPLOYMENT_TAG, launchedImage } from '../names';
 import { Access } from './access';
 import { ssmAgent } from './agent';
 import { fetchAssets } from './assets';
+import { anywhere } from './regions';
 
 /**
  * Beside the agent's channels what AmazonSSMManagedInstanceCore grants, which Image Builder asks of the machines that build; but
@@ -110,10 +111,9 @@ export function readImages(settings: Settings): Access {
   }
   return {
     actions,
-    resources: settings.regions.flatMap(({ region }) =>
-      settings.architectures.map((architecture) =>
-        arn('ssm', region, `parameter${launchedImage(settings, architecture)}`),
-      ),
+    resources: settings.architectures.map((architecture) =>
+      anywhere('ssm', `parameter${launchedImage(settings, architecture)}`),
     ),
+    why: 'Each enrolled region has the parameter under this name. Calls to any other region are refused.',
   };
 }

@@ -5,6 +5,7 @@ import { arn, DEPLOYMENT_TAG, relayRoleName, serviceNames } from '../names';
 import { Settings } from '../config';
 import { Access } from './access';
 import { readImages } from './images';
+import { anywhere } from './regions';
 
 type Described =
   | 'Instances'
@@ -27,7 +28,7 @@ export function describe(...what: readonly Described[]): Access {
 
 /** RunInstances of relays only: our launch template, role, types, tag, encrypted disks and IMDSv2; and its tagging. */
 export function launchRelays(settings: Settings): Access[] {
-  const ec2 = (resource: string): string[] => everywhere(settings, resource);
+  const ec2 = (resource: string): string => anywhere('ec2', resource);
   const roles = settings.regions.map(({ region }) => relayRoleName(settings, region));
   const run: Run = (resources, why, conditions) => ({
     actions: ['ec2:RunInstances'],
@@ -36,7 +37,7 @@ export function launchRelays(settings: Settings): Access[] {
     ...(conditions && { conditions }),
   });
   return [
-    run(ec2('instance/*'), 'An instance has no id before its launch. Its type, role, tag and IMDSv2 are conditions.', {
+    run([ec2('instance/*')], 'An instance has no id before its launch. Its type, role, tag and IMDSv2 are conditions.', {
       StringEquals: {
         [`aws:RequestTag/${DEPLOYMENT_TAG}`]: settings.name,
         'ec2:InstanceType': settings.instanceTypes,
@@ -44,26 +45,27 @@ export function launchRelays(settings: Settings): Access[] {
       },
       ArnEquals: { 'ec2:InstanceProfile': roles.map((role) => arn('iam', '', `instance-profile/${role}`)) },
     }),
-    run(ec2('volume/*'), 'A volume has no id before its launch. It must be encrypted.', {
+    run([ec2('volume/*')], 'A volume has no id before its launch. It must be encrypted.', {
       Bool: { 'ec2:Encrypted': 'true' },
     }),
     run(
-      [...ec2('network-interface/*'), ...ec2('spot-instances-request/*')],
+      [ec2('network-interface/*'), ec2('spot-instances-request/*')],
       'Network interfaces and spot requests have no id before the launch.',
     ),
     run(
-      [...ec2('launch-template/*'), ...ec2('security-group/*'), ...ownSubnets(settings)],
+      [ec2('launch-template/*'), ec2('security-group/*')],
       'Other stacks make these resources, so their ids are not known here. Only those with the deployment’s tag are allowed.',
       ours(settings),
     ),
+    ...ownSubnets(settings),
     ...existingSubnets(settings).map((resources) =>
-      run(resources, 'A subnet that is shared has the ARN of its owner’s account. Its id is unique in the region.'),
+      run(resources, 'A subnet that is shared has the ARN of its owner’s account. No other subnet has its id.'),
     ),
     launchFrom(settings, run),
     readImages(settings),
     {
       actions: ['ec2:CreateTags'],
-      resources: [...ec2('instance/*'), ...ec2('volume/*')],
+      resources: [ec2('instance/*'), ec2('volume/*')],
       conditions: {
         StringEquals: { 'ec2:CreateAction': 'RunInstances', [`aws:RequestTag/${DEPLOYMENT_TAG}`]: settings.name },
       },
@@ -81,7 +83,7 @@ type Run = (resources: readonly string[], why: string, conditions?: Access['cond
 
 /** The image: Amazon's, or one that our pipeline has built. */
 function launchFrom(settings: Settings, run: Run): Access {
-  const images = settings.regions.map(({ region }) => `arn:${Aws.PARTITION}:ec2:${region}::image/*`);
+  const images = [`arn:${Aws.PARTITION}:ec2:*::image/*`];
   if (settings.relayImage === 'built') {
     const why = 'The pipeline builds new images. Only images with the deployment’s tag are allowed.';
     return run(images, why, ours(settings));
@@ -94,7 +96,7 @@ function launchFrom(settings: Settings, run: Run): Access {
 export function terminateRelays(settings: Settings): Access {
   return {
     actions: ['ec2:TerminateInstances'],
-    resources: everywhere(settings, 'instance/*'),
+    resources: [anywhere('ec2', 'instance/*')],
     conditions: ours(settings),
     why: 'Relays have no id before their launch. Only instances with the deployment’s tag can be terminated.',
   };
@@ -105,7 +107,7 @@ export function openPaths(settings: Settings): Access[] {
   const authorize = 'AuthorizeSecurityGroupIngress';
   const tagged = { [`aws:RequestTag/${DEPLOYMENT_TAG}`]: settings.name };
   const rules = {
-    resources: everywhere(settings, 'security-group-rule/*'),
+    resources: [anywhere('ec2', 'security-group-rule/*')],
     why: 'A rule has no id before it is made. It can be tagged only when it is made, and only with the deployment’s tag.',
   };
   return [
@@ -127,7 +129,7 @@ export function closePaths(settings: Settings): Access {
 function changeGroups(settings: Settings, action: string): Access {
   return {
     actions: [`ec2:${action}`],
-    resources: everywhere(settings, 'security-group/*'),
+    resources: [anywhere('ec2', 'security-group/*')],
     conditions: ours(settings),
     why: 'Other stacks make the groups, so their ids are not known here. Only groups with the deployment’s tag can be changed.',
   };
@@ -137,22 +139,26 @@ function ours(settings: Settings): NonNullable<Access['conditions']> {
   return { StringEquals: { [`ec2:ResourceTag/${DEPLOYMENT_TAG}`]: settings.name } };
 }
 
-/** ARNs of an EC2 resource in each enrolled region. */
-function everywhere(settings: Settings, resource: string): string[] {
-  return settings.regions.map(({ region }) => arn('ec2', region, resource));
+/** Launches into subnets that the deployment makes, where it makes any; they carry its tag. */
+function ownSubnets(settings: Settings): Access[] {
+  const regions = settings.regions.filter(({ network }) => network.kind === 'new').map(({ region }) => region);
+  if (regions.length === 0) return [];
+  const everywhere = regions.length === settings.regions.length;
+  const { StringEquals: tagged } = ours(settings);
+  return [
+    {
+      actions: ['ec2:RunInstances'],
+      resources: [anywhere('ec2', 'subnet/*')],
+      conditions: { StringEquals: everywhere ? { ...tagged } : { ...tagged, 'aws:RequestedRegion': regions } },
+      why: 'Other stacks make these resources, so their ids are not known here. Only those with the deployment’s tag are allowed.',
+    },
+  ];
 }
 
-/** Subnets that the deployment makes; they carry its tag. */
-function ownSubnets(settings: Settings): string[] {
-  return settings.regions
-    .filter(({ network }) => network.kind === 'new')
-    .map(({ region }) => arn('ec2', region, 'subnet/*'));
-}
-
-/** Subnets of enrolled VPCs, by id and of any account: Resource Access Manager shares them. No list when there are none. */
+/** Subnets of enrolled VPCs, by id alone and of any account: Resource Access Manager shares them. No list when there are none. */
 function existingSubnets(settings: Settings): string[][] {
-  const arns = settings.regions.flatMap(({ region, network }) =>
-    network.kind === 'existing' ? network.subnetIds.map((id) => `arn:${Aws.PARTITION}:ec2:${region}:*:subnet/${id}`) : [],
+  const arns = settings.regions.flatMap(({ network }) =>
+    network.kind === 'existing' ? network.subnetIds.map((id) => `arn:${Aws.PARTITION}:ec2:*:*:subnet/${id}`) : [],
   );
   return arns.length === 0 ? [] : [arns];
 }

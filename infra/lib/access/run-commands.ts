@@ -1,8 +1,9 @@
 /** What functions may do with SSM Run Command: send our own documents, and read how they went. */
 
-import { arn, DEPLOYMENT_TAG, Document, documentName, END_TAG, LENT_TAG } from '../names';
+import { DEPLOYMENT_TAG, Document, documentName, END_TAG, LENT_TAG } from '../names';
 import { Settings } from '../config';
 import { Access } from './access';
+import { anywhere } from './regions';
 
 /** Results of commands that were sent. */
 export function readResults(): Access {
@@ -45,19 +46,19 @@ export function commandEnds(settings: Settings, ...documents: readonly Document[
   if (settings.requireConsent) {
     return [
       documentsOf(settings, documents),
-      {
-        ...instances(settings),
-        conditions: { StringEquals: { [`ssm:resourceTag/${END_TAG}`]: settings.name } },
-        why: 'The ends are the users’ machines. Commands reach only those that their owner has tagged for this deployment.',
-      },
+      instances(
+        settings,
+        'The ends are the users’ machines. Commands reach only those that their owner has tagged for this deployment.',
+        END_TAG,
+      ),
     ];
   }
   return [
     documentsOf(settings, documents),
-    {
-      ...instances(settings),
-      why: 'The ends are the users’ machines and carry no tag of ours. Only the documents of the other statement can be run there.',
-    },
+    instances(
+      settings,
+      'The ends are the users’ machines and carry no tag of ours. Only the documents of the other statement can be run there.',
+    ),
   ];
 }
 
@@ -65,11 +66,11 @@ export function commandEnds(settings: Settings, ...documents: readonly Document[
 export function commandRelays(settings: Settings, ...documents: readonly Document[]): Access[] {
   return [
     documentsOf(settings, documents),
-    {
-      ...instances(settings),
-      conditions: { StringEquals: { [`ssm:resourceTag/${DEPLOYMENT_TAG}`]: settings.name } },
-      why: 'Relays have no id before their launch. Commands reach only machines with the deployment’s tag.',
-    },
+    instances(
+      settings,
+      'Relays have no id before their launch. Commands reach only machines with the deployment’s tag.',
+      DEPLOYMENT_TAG,
+    ),
   ];
 }
 
@@ -77,26 +78,27 @@ export function commandRelays(settings: Settings, ...documents: readonly Documen
 export function commandLent(settings: Settings, ...documents: readonly Document[]): Access[] {
   return [
     documentsOf(settings, documents),
-    {
-      ...instances(settings),
-      conditions: { StringEquals: { [`ssm:resourceTag/${LENT_TAG}`]: settings.name } },
-      why: 'These are the users’ machines. Commands reach only those that their owner has tagged for this deployment.',
-    },
+    instances(
+      settings,
+      'These are the users’ machines. Commands reach only those that their owner has tagged for this deployment.',
+      LENT_TAG,
+    ),
   ];
 }
 
 function documentsOf(settings: Settings, documents: readonly Document[]): Access {
   return {
     actions: ['ssm:SendCommand'],
-    resources: settings.regions.flatMap(({ region }) =>
-      documents.map((document) => arn('ssm', region, `document/${documentName(settings, document)}`)),
-    ),
+    resources: documents.map((document) => anywhere('ssm', `document/${documentName(settings, document)}`)),
+    why: 'Each enrolled region has the document under this name. Calls to any other region are refused.',
   };
 }
 
-function instances(settings: Settings): Access {
+function instances(settings: Settings, why: string, tag?: string): Access {
   return {
     actions: ['ssm:SendCommand'],
-    resources: settings.regions.map(({ region }) => arn('ec2', region, 'instance/*')),
+    resources: [anywhere('ec2', 'instance/*')],
+    ...(tag !== undefined && { conditions: { StringEquals: { [`ssm:resourceTag/${tag}`]: settings.name } } }),
+    why,
   };
 }

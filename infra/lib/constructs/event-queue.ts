@@ -6,7 +6,7 @@ import * as targets from 'aws-cdk-lib/aws-events-targets';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { HOUR } from './python-function';
-import { Reactor } from './stage-functions';
+import { Reactor } from './functions';
 
 // What SQS gives in one call without a batching window, which would delay each event by up to its length.
 const BATCH_SIZE = 10;

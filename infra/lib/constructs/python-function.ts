@@ -6,7 +6,7 @@ import * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as logs from 'aws-cdk-lib/aws-logs';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { Access, allow } from '../access/access';
+import { Access, acknowledgeWildcards, INLINE_POLICY, policyOf } from '../access/access';
 import { Settings } from '../config';
 import { functionName, Handler, handlerFunction } from '../names';
 import { ARCHITECTURE, RUNTIME } from './python-code';
@@ -21,7 +21,8 @@ export interface PythonFunctionProps {
   readonly handler: Handler;
   readonly description: string;
   readonly code: lambda.Code;
-  readonly environment: Readonly<Record<string, string>>;
+  /** What all functions read from their environment, as JSON. */
+  readonly environment: string;
   readonly access: readonly Access[];
   /** @default 60 s */
   readonly timeout?: Duration;
@@ -46,10 +47,22 @@ export class PythonFunction extends Construct {
       retention: logs.RetentionDays.ONE_MONTH,
       removalPolicy: removal(props.settings.logsOnDestroy),
     });
+    const access: Access[] = [
+      { actions: ['logs:CreateLogStream', 'logs:PutLogEvents'], resources: [logGroup.logGroupArn] },
+      {
+        actions: ['xray:PutTraceSegments', 'xray:PutTelemetryRecords'],
+        resources: ['*'],
+        why: 'X-Ray evaluates its Put actions without a resource.',
+      },
+      ...(props.deadLetterQueue ? [{ actions: ['sqs:SendMessage'], resources: [props.deadLetterQueue.queueArn] }] : []),
+      ...props.access,
+    ];
     const role = new iam.Role(this, 'Role', {
       assumedBy: new iam.ServicePrincipal('lambda.amazonaws.com'),
       description: `What ${name} may do`,
+      inlinePolicies: { [INLINE_POLICY]: policyOf(props.settings, access) },
     });
+    acknowledgeWildcards(role, access);
     this.function = new lambda.Function(this, 'Function', {
       functionName: name,
       description: props.description,
@@ -57,7 +70,8 @@ export class PythonFunction extends Construct {
       architecture: ARCHITECTURE,
       code: props.code,
       handler: handlerFunction(props.handler),
-      role,
+      // The CDK would grant by itself what stands above, in a resource of its own.
+      role: role.withoutPolicyUpdates(),
       logGroup,
       timeout: props.timeout ?? Duration.seconds(60),
       memorySize: props.memorySize ?? 512,
@@ -70,7 +84,7 @@ export class PythonFunction extends Construct {
       }),
       reservedConcurrentExecutions: props.reserved,
       environment: {
-        ...props.environment,
+        SETTINGS: props.environment,
         POWERTOOLS_SERVICE_NAME: name,
         POWERTOOLS_METRICS_NAMESPACE: props.settings.name,
         LOG_LEVEL: 'INFO',
@@ -80,14 +94,5 @@ export class PythonFunction extends Construct {
       id: 'AwsSolutions-L1',
       reason: 'AWS supports Python 3.13 until June 2029, as long as the latest; it is the newest that test machines have',
     });
-    allow(role, [
-      { actions: ['logs:CreateLogStream', 'logs:PutLogEvents'], resources: [logGroup.logGroupArn] },
-      {
-        actions: ['xray:PutTraceSegments', 'xray:PutTelemetryRecords'],
-        resources: ['*'],
-        why: 'X-Ray evaluates its Put actions without a resource.',
-      },
-      ...props.access,
-    ]);
   }
 }

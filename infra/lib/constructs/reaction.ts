@@ -3,7 +3,7 @@
 import * as events from 'aws-cdk-lib/aws-events';
 import * as targets from 'aws-cdk-lib/aws-events-targets';
 import { HOUR, MINUTE } from './python-function';
-import { Reactor } from './stage-functions';
+import { Reactor } from './functions';
 
 /**
  * Makes the reactor's function the target of `rule`; what cannot be handed over within an hour goes to its queue, and within a

@@ -8,7 +8,7 @@ import { Settings } from '../config';
 import { controlBucketName, machineEndsQueueName, Reaction, REQUESTS_PREFIX, stateMachineArn } from '../names';
 import { EventQueue } from './event-queue';
 import { objectWritten, reactTo } from './reaction';
-import { Reactor } from './stage-functions';
+import { Reactor } from './functions';
 
 /** Source of what the daemons at the ends put on the bus. */
 const AGENT = 'cpt.agent';

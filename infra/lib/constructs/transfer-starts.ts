@@ -8,7 +8,7 @@ import { allow } from '../access/access';
 import { ObjectStart, ScheduleStart, Settings } from '../config';
 import { objectStartRuleName, Reaction, scheduleName } from '../names';
 import { objectWritten, reactTo } from './reaction';
-import { Reactor } from './stage-functions';
+import { Reactor } from './functions';
 
 // After an hour a run is too late; who wants it still starts it by hand.
 const RETRY = { maximumEventAgeInSeconds: 3_600, maximumRetryAttempts: 10 };

@@ -8,7 +8,7 @@ import * as sfn from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import { acknowledgeWildcards, allow } from '../access/access';
 import { Settings } from '../config';
-import { functionPlaceholder, Stage, STAGES, stateMachineName } from '../names';
+import { functionPlaceholder, State, STATES, stateMachineName } from '../names';
 import { workflowDefinition } from '../workflow-definition';
 import { removal } from './removal';
 
@@ -19,7 +19,7 @@ export class TransferWorkflow extends Construct {
     scope: Construct,
     id: string,
     settings: Settings,
-    stages: Readonly<Record<Stage, lambda.Function>>,
+    states: Readonly<Record<State, lambda.Function>>,
   ) {
     super(scope, id);
     const role = new iam.Role(this, 'Role', { assumedBy: new iam.ServicePrincipal('states.amazonaws.com') });
@@ -35,7 +35,7 @@ export class TransferWorkflow extends Construct {
       definitionBody: sfn.DefinitionBody.fromString(workflowDefinition()),
       definitionSubstitutions: {
         Partition: Aws.PARTITION,
-        ...Object.fromEntries(STAGES.map((stage) => [functionPlaceholder(stage), stages[stage].functionArn])),
+        ...Object.fromEntries(STATES.map((state) => [functionPlaceholder(state), states[state].functionArn])),
       },
       role,
       // Without execution data: requests name paths of the users' machines.
@@ -45,7 +45,7 @@ export class TransferWorkflow extends Construct {
     // cfn-lint knows no placeholder in a Resource, and fails itself where it says so of a state in a branch (E1101, like E3601 in
     // .cfnlintrc.yaml). tests/infra/workflow.test.ts checks the definition.
     (this.stateMachine.node.defaultChild as sfn.CfnStateMachine).addMetadata('cfn-lint', { config: { ignore_checks: ['E1101'] } });
-    allow(role, [{ actions: ['lambda:InvokeFunction'], resources: STAGES.map((stage) => stages[stage].functionArn) }]);
+    allow(role, [{ actions: ['lambda:InvokeFunction'], resources: STATES.map((state) => states[state].functionArn) }]);
     acknowledgeWildcards(role, [
       {
         actions: ['logs:*LogDelivery', 'xray:*'],

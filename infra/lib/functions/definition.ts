@@ -26,7 +26,7 @@ export const LONG = Duration.minutes(15);
 /** Access to the tables that many functions have alike. */
 export interface Tables {
   readonly on: (name: Parameters<typeof table>[1], ...actions: ItemAction[]) => Access;
-  /** Every stage notes its times in the record. */
+  /** Every state notes its times in the record. */
   readonly noteTimes: Access;
   readonly readAndNote: Access;
   readonly membership: Access;

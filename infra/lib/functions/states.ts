@@ -9,10 +9,10 @@ import { askMarkets, keepLogs, lookAtMachines, removal, report, startRelays, tea
 import * as relays from '../access/relay-instances';
 import * as ssm from '../access/run-commands';
 import { Settings } from '../config';
-import { Stage } from '../names';
+import { State } from '../names';
 import { FunctionDefinition, LONG, tables } from './definition';
 
-export function stateFunctions(settings: Settings): Readonly<Record<Stage, FunctionDefinition>> {
+export function stateFunctions(settings: Settings): Readonly<Record<State, FunctionDefinition>> {
   const { on, noteTimes, readAndNote, membership } = tables(settings);
   return {
     validate_request: {

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from lambdas.adapters.environment import DaemonAsset, Environment, MissingVariableError
+from lambdas.adapters.environment import DaemonAsset, Environment, MissingVariableError, spread
 
 CONTRACTS = Path("contracts")
-GOOD = json.loads((CONTRACTS / "examples/good/function-environment/two-regions.json").read_text())
+SHARED = {"SETTINGS": (CONTRACTS / "examples/good/function-environment/two-regions.json").read_text()}
+GOOD = {name: value for name, value in spread(SHARED).items() if name not in SHARED}
 CONTRACT = json.loads((CONTRACTS / "function-environment.schema.json").read_text())
 OPTIONAL = {"POLL_SECONDS"}  # benchmarks and tests set it
 
@@ -39,6 +40,13 @@ def test_environment_is_typed() -> None:
     assert Environment.from_env({**GOOD, "POLL_SECONDS": "0.2"}).poll_seconds == 0.2
     assert env.max_cost_usd is None
     assert Environment.from_env({**GOOD, "MAX_COST_USD": "7.5"}).max_cost_usd == 7.5
+
+
+def test_what_all_functions_have_alike_stands_in_one_variable_and_what_a_function_has_itself_comes_first() -> None:
+    assert Environment.from_env(spread({**SHARED, "AWS_REGION": "us-west-2"})) == Environment.from_env(GOOD)
+    own = spread({**SHARED, "CHUNKS_TABLE": "another", "POLL_SECONDS": "0.2"})
+    assert Environment.from_env(own) == Environment.from_env({**GOOD, "CHUNKS_TABLE": "another", "POLL_SECONDS": "0.2"})
+    assert spread(GOOD) == GOOD, "a deployment of before has each variable by itself"
 
 
 @pytest.mark.parametrize("name", GOOD)

@@ -2,11 +2,12 @@
 
 import * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
+import * as ssm from 'aws-cdk-lib/aws-ssm';
 import { Construct } from 'constructs';
 import { Settings } from '../config';
 import { Daemons, functionEnvironment } from '../function-environment';
 import { functionDefinitions } from '../functions/all';
-import { Call, CALLS, functionName, Handler, pascalCase, Reaction, REACTIONS, Stage, STAGES } from '../names';
+import { Call, CALLS, environmentParameterName, functionName, Handler, pascalCase, Reaction, REACTIONS, State, STATES } from '../names';
 import { DeadLetterQueue } from './dead-letter-queue';
 import { pythonCode } from './python-code';
 import { PythonFunction } from './python-function';
@@ -19,17 +20,36 @@ export interface Reactor {
   readonly perishable: boolean;
 }
 
-export class StageFunctions extends Construct {
+/** Which functions are made, by the way in which they are invoked. */
+export interface Handlers {
+  readonly states: readonly State[];
+  readonly reactions: readonly Reaction[];
+  readonly calls: readonly Call[];
+}
+
+export class Functions extends Construct {
   /** Every function, whatever it is for. */
   public readonly all: readonly lambda.Function[];
-  public readonly stages: Readonly<Record<Stage, lambda.Function>>;
+  public readonly states: Readonly<Record<State, lambda.Function>>;
   public readonly reactions: Readonly<Record<Reaction, Reactor>>;
   public readonly calls: Readonly<Record<Call, lambda.Function>>;
 
-  public constructor(scope: Construct, id: string, settings: Settings, daemons: Daemons) {
+  /** @param handlers all that there are, but for a test of how many fit into a template */
+  public constructor(
+    scope: Construct,
+    id: string,
+    settings: Settings,
+    daemons: Daemons,
+    handlers: Handlers = { states: STATES, reactions: REACTIONS, calls: CALLS },
+  ) {
     super(scope, id);
     const definitions = functionDefinitions(settings);
-    const environment = functionEnvironment(settings, daemons);
+    // CloudFormation fills it into each function: the template has it once, and no function asks for it (docs/design/059).
+    const { stringValue: environment } = new ssm.StringParameter(this, 'Environment', {
+      parameterName: environmentParameterName(settings),
+      description: 'What every function reads from its environment',
+      stringValue: JSON.stringify(functionEnvironment(settings, daemons)),
+    });
     const code = pythonCode();
     const make = (handler: Handler, deadLetterQueue?: sqs.IQueue): lambda.Function =>
       new PythonFunction(this, pascalCase(handler), {
@@ -41,9 +61,9 @@ export class StageFunctions extends Construct {
         reserved: definitions[handler].vital ? settings.reservedConcurrency || undefined : undefined,
         ...definitions[handler],
       }).function;
-    this.stages = record(STAGES, (stage) => make(stage));
-    this.calls = record(CALLS, (call) => make(call));
-    this.reactions = record(REACTIONS, (reaction) => {
+    this.states = record(handlers.states, (state) => make(state));
+    this.calls = record(handlers.calls, (call) => make(call));
+    this.reactions = record(handlers.reactions, (reaction) => {
       const { queue } = new DeadLetterQueue(
         this,
         `${pascalCase(reaction)}DeadLetters`,
@@ -53,7 +73,7 @@ export class StageFunctions extends Construct {
       return { function: make(reaction, queued ? undefined : queue), deadLetterQueue: queue, perishable };
     });
     this.all = [
-      ...Object.values(this.stages),
+      ...Object.values(this.states),
       ...Object.values(this.calls),
       ...Object.values(this.reactions).map((reactor) => reactor.function),
     ];
