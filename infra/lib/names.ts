@@ -33,6 +33,8 @@ export const STATES = [
 export const REACTIONS = [
   'retry_chunk',
   'replace_relay',
+  'grow_relays',
+  'replan_routes',
   'finish_transfer',
   'watch_ends',
   'watch_relays',

@@ -37,7 +37,7 @@ def test_once_all_paths_have_fallen_the_decision_is_taken_again(
 ) -> None:
     account = make_account(caps={"byType": CAPS}, bootSeconds=BOOT_SECONDS, instances="netns")
     account.configure("cpt-decide-relays", POLL_SECONDS="0.2", MAX_PAIRS="8")
-    for function in ("cpt-estimate-transfer", "cpt-replace-relay"):
+    for function in ("cpt-estimate-transfer", "cpt-grow-relays"):
         account.configure(function, MAX_PAIRS="8")
     tell_figures(account.aws, f"{HOME}>{OTHER}", [RELAY], {}, BOOT_SECONDS + 2)
     source = tmp_path / "set"

@@ -16,9 +16,11 @@ describe('rules', () => {
       'cpt-replace-relay',
       {
         source: ['cpt.agent', 'cpt.control'],
-        'detail-type': ['Relay Lost', 'Relay Slow', 'Relay Warned', 'Rate Fell', 'Plan Due'],
+        'detail-type': ['Relay Lost', 'Relay Slow', 'Relay Warned'],
       },
     ],
+    ['cpt-grow-relays', 'cpt-grow-relays', { source: ['cpt.control'], 'detail-type': ['Rate Fell'] }],
+    ['cpt-replan-routes', 'cpt-replan-routes', { source: ['cpt.control'], 'detail-type': ['Plan Due'] }],
     ['cpt-lose-end', 'cpt-lose-end', { source: ['cpt.control'], 'detail-type': ['End Lost'] }],
     ['cpt-finish-transfer', 'cpt-finish-transfer', { 'detail-type': ['Transfer Delivered', 'Transfer Failed'] }],
     [
@@ -60,11 +62,13 @@ describe('rules', () => {
     const onBus = rules.filter(({ EventBusName }) => EventBusName !== undefined).map(({ Name }) => Name);
     expect(onBus.sort()).toEqual([
       'cpt-finish-transfer',
+      'cpt-grow-relays',
       'cpt-lose-end',
       'cpt-machine-ends',
       'cpt-notify',
       'cpt-reconcile',
       'cpt-replace-relay',
+      'cpt-replan-routes',
       'cpt-restart-end',
       'cpt-retry-chunk',
       'cpt-sweep-left',

@@ -81,13 +81,13 @@ describe('least privilege', () => {
         .map(({ FunctionName }) => FunctionName as string)
         .filter((name) => statementsOf(control, name).some(({ actions }) => actions.includes(action)))
         .sort();
-    expect(who('ec2:RunInstances')).toEqual(['cpt-replace-relay', 'cpt-spawn-relays']);
-    expect(who('iam:PassRole')).toEqual(['cpt-replace-relay', 'cpt-spawn-relays']);
+    expect(who('ec2:RunInstances')).toEqual(['cpt-grow-relays', 'cpt-replace-relay', 'cpt-replan-routes', 'cpt-spawn-relays']);
+    expect(who('iam:PassRole')).toEqual(['cpt-grow-relays', 'cpt-replace-relay', 'cpt-replan-routes', 'cpt-spawn-relays']);
     expect(who('states:StopExecution')).toEqual(['cpt-teardown-request']);
     expect(who('states:StartExecution')).toEqual(['cpt-start-from-object', 'cpt-start-from-schedule']);
     expect(who('states:SendTaskHeartbeat')).toEqual(['cpt-watch-ends']);
     const asked = ['pricing:GetProducts', 'servicequotas:GetServiceQuota', 'ec2:DescribeSpotPriceHistory', 'iam:GetRole'];
-    const estimating = ['apply-approval', 'decide-relays', 'estimate-request', 'estimate-transfer', 'finish-survey', 'replace-relay'];
+    const estimating = ['apply-approval', 'decide-relays', 'estimate-request', 'estimate-transfer', 'finish-survey', 'grow-relays', 'replan-routes'];
     for (const action of asked) expect(who(action)).toEqual(estimating.map((name) => `cpt-${name}`));
   });
 
@@ -99,7 +99,7 @@ describe('least privilege', () => {
   });
 
   it('a relay is started on our own machines and on those that were lent to us', () => {
-    for (const name of ['cpt-await-relays', 'cpt-replace-relay']) {
+    for (const name of ['cpt-await-relays', 'cpt-replace-relay', 'cpt-grow-relays', 'cpt-replan-routes']) {
       const sent = statementsOf(control, name).filter(({ actions }) => actions.includes('ssm:SendCommand'));
       const machines = sent.filter(({ resources: on }) => on.some((arn) => arn.endsWith(':instance/*')));
       expect(machines.map(({ condition }) => condition)).toEqual([

@@ -36,7 +36,7 @@ it('by default there is no pipeline, and relays start from Amazon’s image of t
 });
 
 it('whoever launches relays may read the parameters that name Amazon’s images, and no other', () => {
-  for (const name of ['cpt-spawn-relays', 'cpt-replace-relay']) {
+  for (const name of ['cpt-spawn-relays', 'cpt-replace-relay', 'cpt-grow-relays', 'cpt-replan-routes']) {
     const parameters = statementsOf(stock.control, name).filter(({ actions }) => actions.includes('ssm:GetParameters'));
     expect(parameters.flatMap((one) => one.resources)).toEqual([
       'arn:<AWS::Partition>:ssm:*::parameter/aws/service/ami-amazon-linux-latest/*',
@@ -132,7 +132,7 @@ describe('our own image', () => {
   });
 
   it('is launched by those who launch relays, only with our tag', () => {
-    for (const name of ['cpt-spawn-relays', 'cpt-replace-relay']) {
+    for (const name of ['cpt-spawn-relays', 'cpt-replace-relay', 'cpt-grow-relays', 'cpt-replan-routes']) {
       const granted = statementsOf(built.control, name);
       const launch = granted.filter(
         ({ actions, resources: on }) => actions.includes('ec2:RunInstances') && on.some((arn) => arn.includes('image/')),

@@ -54,6 +54,13 @@ def _logs_read(actions: str, on: str) -> Iterator[Unused]:
 _AGENT = "The SSM agent uses them. In the local cloud the agent is part of the emulator."
 _TEAR_DOWN = "cpt-tear-down cpt-sweep-execution cpt-teardown-request"
 
+# All that changing a fleet takes.
+_CHANGING = (
+    "dynamodb:PutItem dynamodb:Query dynamodb:UpdateItem ec2:AuthorizeSecurityGroupIngress ec2:CreateTags "
+    "ec2:DescribeInstances ec2:DescribeRouteTables ec2:DescribeSecurityGroups ec2:DescribeSubnets ec2:RunInstances "
+    "ec2:TerminateInstances events:PutEvents iam:PassRole sqs:SendMessage ssm:*"
+)
+
 EXCEPTIONS = (
     *unused(
         "*",
@@ -162,7 +169,19 @@ EXCEPTIONS = (
     *_given_back("cpt-decide-relays", "*:document/cpt-stop"),
     *_given_back("cpt-decide-relays", "*:instance/*"),
     *unused(
-        "cpt-replace-relay",
+        "cpt-grow-relays",
+        _CHANGING,
+        "More relays are launched, started and given back by the same code as in Replace Relay.",
+        "lambdas/operations/fleet/test_growth.py::test_when_the_burst_has_ended_relays_are_launched_and_join",
+    ),
+    *unused(
+        "cpt-replan-routes",
+        _CHANGING,
+        "Relays of other routes are launched, started and given back by the same code as in Replace Relay.",
+        "lambdas/operations/fleet/test_replanning.py::test_route_that_became_slow_is_replaced_by_another_and_drained",
+    ),
+    *unused(
+        "cpt-grow-relays cpt-replan-routes",
         "dynamodb:GetItem ec2:DescribeInstanceTypeOfferings ec2:DescribeInstanceTypes "
         "ec2:DescribeSpotPriceHistory iam:GetRole pricing:* servicequotas:* s3:GetObject s3:PutObject",
         "When the rate of a transfer falls for good, relays are decided about again, as Decide Relays does it.",
@@ -195,7 +214,7 @@ EXCEPTIONS = (
         "lambdas/handlers/states/test_pre_test_relays.py::test_failure_for_good_discards_all_that_were_to_be_tested",
     ),
     *unused(
-        "cpt-replace-relay",
+        "cpt-replan-routes",
         "ec2:DescribeSecurityGroupRules ec2:RevokeSecurityGroupIngress",
         "Where a plan that is made while data moves leaves a route, its relays' rules go with them.",
         "lambdas/operations/fleet/test_replanning_again.py::test_rules_of_relays_that_left_are_revoked",
@@ -245,7 +264,7 @@ EXCEPTIONS = (
         "test_data_takes_the_way_through_a_third_region_where_that_is_wider",
     ),
     *unused(
-        "cpt-replace-relay",
+        "cpt-grow-relays cpt-replan-routes",
         "dynamodb:BatchGetItem",
         "Routes are planned again while data moves, a minute after their relays have joined.",
         "lambdas/operations/fleet/test_replanning.py::test_route_that_became_slow_is_replaced_by_another_and_drained",

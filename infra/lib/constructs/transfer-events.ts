@@ -46,8 +46,10 @@ export class TransferEvents extends Construct {
     this.onBus('retry_chunk', 'retry-chunk', { source: [AGENT], detailType: ['Chunk Failed'] });
     this.onBus('replace_relay', 'replace-relay', {
       source: [AGENT, CONTROL],
-      detailType: ['Relay Lost', 'Relay Slow', 'Relay Warned', 'Rate Fell', 'Plan Due'],
+      detailType: ['Relay Lost', 'Relay Slow', 'Relay Warned'],
     });
+    this.onBus('grow_relays', 'grow-relays', { source: [CONTROL], detailType: ['Rate Fell'] });
+    this.onBus('replan_routes', 'replan-routes', { source: [CONTROL], detailType: ['Plan Due'] });
     this.onBus('reconcile', 'reconcile', { source: [CONTROL], detailType: ['Look Due'] });
     this.onBus('restart_end', 'restart-end', { source: [CONTROL], detailType: ['End Silent'] });
     this.onBus('lose_end', 'lose-end', { source: [CONTROL], detailType: ['End Lost'] });

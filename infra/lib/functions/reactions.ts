@@ -14,24 +14,38 @@ import { FunctionDefinition, LONG, tables } from './definition';
 
 export function reactionFunctions(settings: Settings): Readonly<Record<Reaction, FunctionDefinition>> {
   const { on, readAndNote, membership } = tables(settings);
+  const changeFleet = [
+    on('transfers', 'GetItem', 'PutItem', 'UpdateItem'),
+    on('nodes', 'Query', 'PutItem', 'UpdateItem'),
+    relays.describe('RouteTables', 'Subnets'),
+    data.putEvents(settings),
+    ...relays.launchRelays(settings),
+    ...startRelays(settings),
+    ...keepLogs(settings),
+  ];
   return {
     retry_chunk: {
       description: 'Chunk Failed: another attempt, or the end of this chunk',
       access: [on('transfers', 'GetItem'), on('chunks', 'GetItem', 'UpdateItem')],
     },
     replace_relay: {
-      description: 'Relay Lost, Relay Slow, Relay Warned: brings a successor where it pays, and takes the relay out; Rate Fell, Plan Due: decides about relays again',
+      description: 'Relay Lost, Relay Slow, Relay Warned: brings a successor where it pays, and takes the relay out',
+      timeout: LONG,
+      access: [...changeFleet, on('transfers', 'Query')],
+    },
+    grow_relays: {
+      description: 'Rate Fell: decides about relays again, and launches those that pay now',
+      timeout: LONG,
+      access: [...changeFleet, on('profiles', 'GetItem', 'BatchGetItem'), ...askMarkets(settings)],
+    },
+    replan_routes: {
+      description: 'Plan Due: plans routes again, and exchanges those that others are better than',
       timeout: LONG,
       access: [
-        on('transfers', 'GetItem', 'Query', 'PutItem', 'UpdateItem'),
-        on('nodes', 'Query', 'PutItem', 'UpdateItem'),
+        ...changeFleet,
         on('profiles', 'GetItem', 'BatchGetItem'),
         ...askMarkets(settings),
-        relays.describe('RouteTables', 'SecurityGroupRules', 'Subnets'),
-        data.putEvents(settings),
-        ...relays.launchRelays(settings),
-        ...startRelays(settings),
-        ...keepLogs(settings),
+        relays.describe('SecurityGroupRules'),
         relays.closePaths(settings),
       ],
     },

@@ -39,6 +39,8 @@ Function = Literal[
     "join-relays",
     "decide-relays",
     "replace-relay",
+    "grow-relays",
+    "replan-routes",
     "reconcile",
     "release-relays",
     "tear-down",
@@ -74,12 +76,15 @@ def _from(*states: NodeState) -> frozenset[NodeState]:
 
 
 # Whoever starts relays waits for them too, and gives up those that do not come.
-STARTERS: frozenset[Function] = frozenset({"await-relays", "replace-relay"})
+_CHANGERS: frozenset[Function] = frozenset({"replace-relay", "grow-relays", "replan-routes"})
+STARTERS: frozenset[Function] = frozenset({*_CHANGERS, "await-relays"})
 # Whoever decides that there are to be fewer.
-RELEASERS: frozenset[Function] = frozenset({"decide-relays", "replace-relay", "reconcile"})
-LEASERS: frozenset[Function] = frozenset({"spawn-relays", "replace-relay"})
+RELEASERS: frozenset[Function] = frozenset({*_CHANGERS, "decide-relays", "reconcile"})
+LEASERS: frozenset[Function] = frozenset({*_CHANGERS, "spawn-relays"})
 """Who puts new items."""
 _TESTERS: frozenset[Function] = frozenset({"pre-test-relays"})
+_JOINERS: frozenset[Function] = frozenset({*STARTERS, "join-relays"})
+_DISCARDERS: frozenset[Function] = frozenset({*STARTERS, *LEASERS, *_TESTERS, "reconcile"})
 _ENDERS: frozenset[Function] = frozenset({"release-relays", "tear-down", "teardown-request", "sweep-execution"})
 
 RULES: dict[ChangeName, Rule] = {
@@ -88,10 +93,10 @@ RULES: dict[ChangeName, Rule] = {
     "start": Rule(STARTERS, _from("SPAWNED"), "READY", ("ready_at", "port")),
     "measure": Rule(_TESTERS, _from("READY"), "READY", RATES),
     "reject": Rule(_TESTERS, _from("READY"), "REJECTED", RATES + END),
-    "join": Rule(STARTERS | {"join-relays"}, _from("READY"), "JOINED", ("joined_at",)),
+    "join": Rule(_JOINERS, _from("READY"), "JOINED", ("joined_at",)),
     "drain": Rule(RELEASERS, _from("READY", "JOINED"), "DRAINING", ("reason",)),
     "fail-to-start": Rule(STARTERS, _from("SPAWNED"), "LOST", END),
-    "discard": Rule(STARTERS | LEASERS | _TESTERS | {"reconcile"}, _from("SPAWNED", "READY"), "LOST", END),
+    "discard": Rule(_DISCARDERS, _from("SPAWNED", "READY"), "LOST", END),
     "lose": Rule(STARTERS, LIVE_STATES, "LOST", END),
     "release": Rule(RELEASERS, LIVE_STATES, "LOST", (*END, "not_replaced")),
     "take-down": Rule(_ENDERS, LIVE_STATES, "TERMINATED", ("ended_at",)),

@@ -1,27 +1,16 @@
-"""Relay Lost, Relay Slow, Relay Warned: a successor, and the relay goes.
-
-Rate Fell: the decision about relays is taken again. Plan Due: routes are planned again.
-"""
+"""Relay Lost, Relay Slow, Relay Warned: a successor, and the relay goes."""
 
 from typing import Any
 
 from lambdas.adapters.world import World
-from lambdas.core.chunks.events import PlanDue, RateFell, RelayLost, RelaySlow, RelayWarned
+from lambdas.core.chunks.events import RelayLost, RelaySlow, RelayWarned
 from lambdas.core.fleet.relay_node import Node
-from lambdas.operations.fleet.growth import decide_anew
 from lambdas.operations.fleet.replacement import Failing, replace
-from lambdas.operations.fleet.replanning import replan
 from lambdas.runtime.handler import CONTROL, BusEvent, event_rule
 
 
 def replace_relay(event: BusEvent, world: World) -> dict[str, Any]:
     """Return what was done for each relay that the event names; a relay that is known to be lost needs nothing."""
-    if event.detail_type == "Rate Fell":
-        told = RateFell.from_document(event.detail) if event.source == CONTROL else None
-        return {told.transfer_id: decide_anew(world, told.transfer_id)} if told else {}
-    if event.detail_type == "Plan Due":
-        due = PlanDue.from_document(event.detail) if event.source == CONTROL else None
-        return {due.transfer_id: replan(world, due.transfer_id)} if due else {}
     nodes, failing = _failing(event, world)
     return {node.node_id: replace(world, node, failing) for node in nodes if failing}
 

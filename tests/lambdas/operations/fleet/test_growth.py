@@ -7,7 +7,7 @@ import pytest
 from lambdas.core.chunks.progress import LaneProgress
 from lambdas.core.record import transfer_life
 from lambdas.core.request.bandwidth import BandwidthLimit
-from lambdas.handlers.reactions.replace_relay import replace_relay
+from lambdas.handlers.reactions.grow_relays import grow_relays
 from lambdas.handlers.reactions.watch_relays import watch_relays
 from lambdas.operations import reconciliation
 from lambdas.operations.fleet import growth
@@ -51,7 +51,7 @@ def watch(cloud: Cloud) -> list[tuple[str, Any]]:
 def react(cloud: Cloud, source: str = "cpt.control") -> Any:
     said = {"transferId": "first", "rateMBps": 20.0, "expectedMBps": 100.0, "message": "fell"}
     body = {"schemaVersion": 1, "type": "Rate Fell", **said}
-    return replace_relay(
+    return grow_relays(
         BusEvent.from_document({"detail-type": "Rate Fell", "source": source, "detail": body}), cloud.world
     )
 

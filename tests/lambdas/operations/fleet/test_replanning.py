@@ -11,7 +11,7 @@ from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import Estimated
 from lambdas.core.request.request import Objective
 from lambdas.core.tariff.instance_types import TypeFacts
-from lambdas.handlers.reactions.replace_relay import replace_relay
+from lambdas.handlers.reactions.replan_routes import replan_routes
 from lambdas.handlers.reactions.watch_relays import watch_relays
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.runtime.handler import BusEvent
@@ -81,7 +81,7 @@ def looked(cloud: Cloud, rates: dict[str, float], seconds: float = 30) -> None:
 def due(cloud: Cloud, source: str = "cpt.control") -> Any:
     body = {"schemaVersion": 1, "type": "Plan Due", "transferId": "first"}
     event = BusEvent.from_document({"detail-type": "Plan Due", "source": source, "detail": body})
-    return replace_relay(event, cloud.world)
+    return replan_routes(event, cloud.world)
 
 
 def told(cloud: Cloud) -> list[str]:
