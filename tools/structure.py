@@ -24,6 +24,8 @@ SOURCES = (".py", ".ts", ".rs", ".sh", ".json", ".toml", ".yaml")
 # Where it may be known that an end is a machine with paths: kinds of ends, their daemons, the request, the network.
 ENDS = re.compile(r"lambdas/(core|operations)/(ends|seats|request)\b")
 NAMES_AN_END = re.compile(r"\.(at_)?(source|destination)\.(instance_id|plain_paths|asked_paths|paths|path|run_as)\b")
+# The calls of EC2 by which a relay begins and ends.
+LAUNCHES_OR_ENDS = re.compile(r"\.compute\.(launch|terminate)\(")
 BARE_REGION = re.compile(r"\bPlace\([^,()]+\)")
 MIRRORED = ("lambdas/core", "lambdas/operations", "lambdas/adapters", "lambdas/handlers", "cli")
 
@@ -71,6 +73,7 @@ def measured(files: list[str]) -> dict[str, Measure]:
     elsewhere = {name: text for name, text in python.items() if not ENDS.search(name)}
     ends = [name for name, text in elsewhere.items() if NAMES_AN_END.search(text)]
     bare = [name for name, text in elsewhere.items() for _ in BARE_REGION.findall(text)]
+    fleet = [name for name, text in python.items() for _ in LAUNCHES_OR_ENDS.findall(text)]
     long = [name for name, text in texts.items() if text.count("\n") > 250 and not name.endswith(".json")]
     circles = [one for package in ("lambdas", "cli", "local") for one in in_circles(package)]
     untested = sorted(without_test(files))
@@ -80,6 +83,7 @@ def measured(files: list[str]) -> dict[str, Measure]:
         "files-that-name-ends": _counted(
             "Python files outside of kinds, daemons and request that read the instance or paths of an end", ends
         ),
+        "places-that-launch-or-end": _counted("calls in lambdas and cli that launch relays or terminate them", fleet),
         "bare-regions": _counted("times that a place is made of a region alone, in lambdas and cli", bare),
         "circles": _counted(
             "imports from one folder of lambdas, cli or local to another that lead back to it", circles

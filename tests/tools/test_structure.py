@@ -15,7 +15,7 @@ def test_number_that_has_grown_is_told_and_one_that_fell_is_not() -> None:
 def test_only_sources_of_the_product_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = {
         "lambdas/core/a.py": "A = Place(1)\n",
-        "lambdas/operations/b.py": "x = transfer.source.instance_id\ny = 2\n",
+        "lambdas/operations/b.py": "x = transfer.source.instance_id\nworld.at(x).compute.launch(y)\n",
         "lambdas/core/ends/c.py": "x = request.source.paths\n",
         "tests/lambdas/core/test_a.py": "a = 1\n",
         "relay-ami/relay/src/a_tests.rs": "fn a() {}\n",
@@ -29,6 +29,7 @@ def test_only_sources_of_the_product_are_counted(tmp_path: Path, monkeypatch: py
     found = structure.measured(sorted(files))
     assert found["product-lines"].value == 4
     assert found["files-that-name-ends"].found == ["lambdas/operations/b.py"]
+    assert found["places-that-launch-or-end"].found == ["lambdas/operations/b.py"]
     assert found["bare-regions"].found == ["lambdas/core/a.py"]
     assert found["modules-without-a-test"].found == ["lambdas/core/ends/c.py", "lambdas/operations/b.py"]
 
