@@ -30,7 +30,9 @@ def test_machines_of_the_user_serve_and_run_as_before_afterwards(account: Accoun
     assert tree(tmp_path / "out" / "set") == tree(source)
     assert [account.launched("lent", region) for region in lent] == [[], []]
     nodes = account.nodes("lent")
-    assert {node["instanceId"] for node in nodes if node["provider"] == "lent" and "joinedAt" in node} == set(lent.values())
+    assert {node["instanceId"] for node in nodes if node["provider"] == "lent" and "joinedAt" in node} == set(
+        lent.values()
+    )
     assert "pair-1" in {path["pathId"] for path in run.report["course"]["paths"]}
     assert run.report["cost"]["relays"] == 0
     assert {region: seen(account, region, instance) for region, instance in lent.items()} == before

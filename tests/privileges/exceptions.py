@@ -33,9 +33,7 @@ def unused(roles: str, actions: str, why: str, held_by: str = "", on: str = "*")
 
 def _given_back(roles: str, on: str) -> Iterator[Unused]:
     why = "An existing machine that has not joined is released: its daemon is stopped."
-    test = (
-        "lambdas/operations/fleet/test_existing.py::test_machine_that_has_not_joined_is_given_back_and_not_terminated"
-    )
+    test = "lambdas/operations/fleet/providers/test_lent.py::test_machine_that_has_not_joined_is_given_back_and_not_terminated"
     return unused(roles, "ssm:SendCommand", why, test, on)
 
 
@@ -242,7 +240,7 @@ EXCEPTIONS = (
         "cpt-start-from-object cpt-start-from-schedule",
         "ec2:DescribeSecurityGroups",
         "A request may name existing machines as relays. They are checked as Validate Request checks them.",
-        "lambdas/operations/fleet/test_existing.py::test_machine_that_cannot_serve_is_refused_with_the_remedy",
+        "lambdas/operations/fleet/providers/test_lent.py::test_machine_that_cannot_serve_is_refused_with_the_remedy",
     ),
     *unused(
         "cpt-start-from-object cpt-start-from-schedule",

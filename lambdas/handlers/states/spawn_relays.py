@@ -17,8 +17,8 @@ from lambdas.core.record.transfer_record import Spawned
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.fence import running
 from lambdas.operations.fleet.growth import launch_pairs
+from lambdas.operations.fleet.providers.turns import TurnLaterError
 from lambdas.operations.fleet.spawned import note_spawned
-from lambdas.operations.fleet.turns import TurnLaterError
 from lambdas.runtime.handler import task_state
 from lambdas.runtime.idempotency import once_in_execution
 

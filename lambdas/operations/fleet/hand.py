@@ -20,7 +20,7 @@ from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations import logs
 from lambdas.operations.fleet import membership
 from lambdas.operations.fleet.providers import launched, lent
-from lambdas.operations.fleet.turns import TurnLaterError, together
+from lambdas.operations.fleet.providers.turns import TurnLaterError, together
 
 # What EC2 does not give; the fence and its wish to be asked later are no reason to go on with fewer.
 _BORNE = (NoCapacity, LaunchRefused, MissingPermission)

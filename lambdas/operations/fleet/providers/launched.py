@@ -21,7 +21,7 @@ from lambdas.core.request.labels import relay_tags
 from lambdas.core.spending import cross_zone, second_choice
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.fence import serving
-from lambdas.operations.fleet.turns import Turns
+from lambdas.operations.fleet.providers.turns import Turns
 from lambdas.operations.spending import metering
 
 # For some seconds after RunInstances, EC2 may know neither an instance's id nor its state; a minute bounds the wait.

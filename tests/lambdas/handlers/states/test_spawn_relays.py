@@ -5,7 +5,7 @@ from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import Spawned
 from lambdas.core.request.request import Objective
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
-from lambdas.operations.fleet.turns import TurnLaterError
+from lambdas.operations.fleet.providers.turns import TurnLaterError
 from tests.lambdas.builders import IRELAND, WEST, delivered, estimate, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import begin

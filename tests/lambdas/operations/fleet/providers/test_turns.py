@@ -9,8 +9,8 @@ import pytest
 
 from lambdas.core.fleet.launch_queue import LaunchQueue
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
-from lambdas.operations.fleet import turns
-from lambdas.operations.fleet.turns import TurnLaterError
+from lambdas.operations.fleet.providers import turns
+from lambdas.operations.fleet.providers.turns import TurnLaterError
 from local.config import Rate
 from local.patches.faults.rates import Buckets
 from tests.lambdas.builders import ARN, IRELAND, WEST, estimate, transfer
