@@ -33,7 +33,8 @@ def unused(roles: str, actions: str, why: str, held_by: str = "", on: str = "*")
 
 def _given_back(roles: str, on: str) -> Iterator[Unused]:
     why = "An existing machine that has not joined is released: its daemon is stopped."
-    test = "lambdas/operations/fleet/providers/test_lent.py::test_machine_that_has_not_joined_is_given_back_and_not_terminated"
+    file, test = "test_lent.py", "test_machine_that_has_not_joined_is_given_back_and_not_terminated"
+    test = f"lambdas/operations/fleet/providers/{file}::{test}"
     return unused(roles, "ssm:SendCommand", why, test, on)
 
 
