@@ -3,14 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::handle::Handle;
-use super::pace::Rest;
-use super::work_queue::{Taker, Work};
 use crate::control::unix_now;
 use crate::documents::chunk::{Chunk, ChunkState};
 use crate::documents::entry::Segment;
 use crate::documents::plan::TransferPlan;
 use crate::documents::text::{PathId, PlanId, SchemaVersion1, TransferId};
+use crate::send::queue::taker::Taker;
+use crate::send::streams::handle::Handle;
+use crate::send::streams::pace::Rest;
+use crate::send::work::Work;
 
 /// One chunk of data, then directories in three chunks.
 pub fn plan() -> TransferPlan {

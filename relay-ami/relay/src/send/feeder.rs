@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::work_queue::Work;
 use super::{SendError, Shared};
 use crate::defaults::{MANIFEST_READ_BYTES, WATCH_INTERVAL};
 use crate::documents::chunk::{Chunk, ChunkState};
 use crate::documents::plan::TransferPlan;
+use crate::send::work::Work;
 
 /// Feeds the work queue with all chunks in order, as far as they are planned; follows the plan until it is whole.
 pub fn run(shared: &Shared) -> Result<(), SendError> {
@@ -88,7 +88,7 @@ fn feed_range(shared: &Shared, chunks: &[Chunk]) -> Result<bool, SendError> {
 }
 
 /// The work that adjacent chunks are.
-pub(super) fn read<'a>(shared: &Shared, run: &[&'a Chunk]) -> Result<Vec<(&'a Chunk, Work)>, SendError> {
+pub fn read<'a>(shared: &Shared, run: &[&'a Chunk]) -> Result<Vec<(&'a Chunk, Work)>, SendError> {
     let (Some(first), Some(last)) = (run.first(), run.last()) else { return Ok(Vec::new()) };
     let bytes =
         shared.control.read_object(&format!("{}{}", shared.prefix, first.manifest_key), Some(first.manifest_start..last.manifest_end))?;
@@ -106,7 +106,7 @@ pub(super) fn read<'a>(shared: &Shared, run: &[&'a Chunk]) -> Result<Vec<(&'a Ch
 }
 
 /// Runs of chunks whose lines follow each other in one object, as far as one read goes.
-pub(super) fn adjacent<'a>(chunks: impl Iterator<Item = &'a Chunk>) -> Vec<Vec<&'a Chunk>> {
+pub fn adjacent<'a>(chunks: impl Iterator<Item = &'a Chunk>) -> Vec<Vec<&'a Chunk>> {
     let mut runs: Vec<Vec<&Chunk>> = Vec::new();
     for chunk in chunks {
         let follows = runs.last().and_then(|run| run.first().zip(run.last())).is_some_and(|(first, last)| {

@@ -1,41 +1,16 @@
 //! The sending end: reads the plan's chunks, keeps lanes on all paths busy, lets the table decide about failed chunks.
 
-mod ahead;
-mod asking;
-mod blame;
 #[cfg(test)]
 mod builders;
-mod chunk_writer;
-mod chunks;
-mod failures;
 mod feeder;
-mod growth;
-mod handle;
-mod hearing;
-mod hedge;
-mod held;
-mod keepalive;
-mod lane;
-mod lease;
-mod ledger;
-mod offers;
-mod outcome;
-mod pace;
-pub(crate) mod packing;
-mod paths;
-mod pretest;
-mod recall;
-mod repair;
-mod second_look;
-mod sending;
-pub mod sent_journal;
-mod sink;
-mod skipped;
-mod state;
-mod states;
+mod lanes;
+mod noted;
+mod questions;
+mod queue;
+pub(crate) mod reading;
+mod settled;
 mod streams;
-mod unacknowledged;
-mod work_queue;
+mod work;
 
 use std::fs::File;
 use std::io;
@@ -43,23 +18,25 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use blame::Blame;
-use chunk_writer::Reading;
-use chunks::{Chunks, Inboxes};
-use hearing::Hearing;
-pub use held::Patience;
-use keepalive::Keepalives;
-use lease::Lease;
-use offers::Offers;
-use outcome::outcome;
-pub use outcome::{Outcome, Totals, describe};
-use pace::Pace;
-use paths::Lanes;
-use pretest::Pretests;
-use repair::Repairs;
-use sent_journal::SentJournal;
-use streams::Streams;
-pub use work_queue::GivenUp;
+use lanes::lease::Lease;
+use lanes::paths::Lanes;
+pub use noted::sent_journal;
+use noted::sent_journal::SentJournal;
+pub use queue::held::Patience;
+use reading::chunk_writer::Reading;
+use reading::offers::Offers;
+use settled::chunks::{Chunks, Inboxes};
+use settled::outcome::outcome;
+pub use settled::outcome::{Outcome, Totals, describe};
+use settled::repair::Repairs;
+use settled::{failures, recall};
+use streams::blame::Blame;
+use streams::greeting::Streams;
+use streams::hearing::{self, Hearing};
+use streams::keepalive::Keepalives;
+use streams::pace::Pace;
+use streams::pretest::Pretests;
+pub use work::GivenUp;
 
 use crate::control::{Control, ControlError, Seat, unix_now};
 use crate::defaults;
@@ -269,7 +246,7 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
     };
     {
         let shared = Arc::clone(&shared);
-        crate::thread::spawn("decisions", move || asking::decisions(&shared))?;
+        crate::thread::spawn("decisions", move || questions::decisions(&shared))?;
     }
     {
         let shared = Arc::clone(&shared);

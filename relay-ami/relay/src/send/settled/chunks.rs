@@ -1,0 +1,318 @@
+//! The state of every chunk of the plan at this end: waiting, delivered with its digests, failed and announced.
+
+use std::collections::HashSet;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use super::failures::Failure;
+use super::ledger::Ledger;
+use crate::digest::{Digest, Proof};
+use crate::documents::chunk::{Chunk, ChunkState};
+use crate::documents::event::FailureReason;
+use crate::documents::plan::TransferPlan;
+use crate::entry_table::EntryTable;
+use crate::progress::Counters;
+use crate::send::noted::sent::Sent;
+use crate::send::noted::sent_journal::{Earlier, SentJournal};
+use crate::send::noted::skipped::Skipped;
+use crate::send::noted::states::States;
+use crate::send::queue::held::Patience;
+use crate::send::queue::work_queue::WorkQueue;
+use crate::send::streams::handle::Handle;
+use crate::send::work::Work;
+use crate::thread::lock;
+
+/// Messages to a thread of this end, which ends once this is closed and all were read.
+struct Mailbox<T>(Mutex<Option<Sender<T>>>);
+
+impl<T> Mailbox<T> {
+    fn new() -> (Self, Receiver<T>) {
+        let (sender, receiver) = channel();
+        (Self(Mutex::new(Some(sender))), receiver)
+    }
+
+    /// Once it is closed the end is ending: nobody needs the message.
+    fn send(&self, message: T) {
+        if let Some(sender) = &*lock(&self.0) {
+            let _ = sender.send(message);
+        }
+    }
+
+    fn close(&self) {
+        lock(&self.0).take();
+    }
+}
+
+/// The chunks of the plan.
+pub struct Chunks {
+    pub queue: WorkQueue,
+    pub counters: Counters,
+    pub skipped: Arc<Skipped>,
+    pub sent_journal: Arc<SentJournal>,
+    pub states: Arc<States>,
+    /// Digests of the entries that are delivered.
+    digests: Arc<EntryTable<Digest>>,
+    ledger: Mutex<Ledger>,
+    part_bytes: u64,
+    failures: Mailbox<Failure>,
+    recalls: Mailbox<Vec<u64>>,
+}
+
+/// Queues for threads of their own.
+pub struct Inboxes {
+    /// Attempts that failed.
+    pub failures: Receiver<Failure>,
+    /// Delivered chunks whose digests are not known here.
+    pub recalls: Receiver<Vec<u64>>,
+}
+
+impl Chunks {
+    /// `sent_journal`: with what earlier senders have noted; `earlier`: likewise; `digests`: empty.
+    #[must_use]
+    pub fn new(
+        plan: &TransferPlan,
+        proof: Proof,
+        patience: Patience,
+        sent_journal: SentJournal,
+        earlier: Earlier,
+        digests: EntryTable<Digest>,
+    ) -> (Self, Inboxes) {
+        let sent_journal = Arc::new(sent_journal);
+        let states = Arc::new(States::going_on_from(earlier.begun, plan.chunk_size_bytes));
+        let digests = Arc::new(digests);
+        let (failures, failed) = Mailbox::new();
+        let (recalls, recalled) = Mailbox::new();
+        let chunks = Self {
+            queue: WorkQueue::new(plan, patience),
+            counters: Counters::default(),
+            skipped: Arc::new(Skipped::going_on_from(earlier.left_out, Arc::clone(&sent_journal))),
+            sent_journal,
+            ledger: Mutex::new(Ledger::new(Arc::clone(&digests), Arc::clone(&states), proof)),
+            states,
+            digests,
+            part_bytes: plan.chunk_size_bytes,
+            failures,
+            recalls,
+        };
+        (chunks, Inboxes { failures: failed, recalls: recalled })
+    }
+
+    /// The receiver has acknowledged the chunk; what of it was sent on this stream counts from now on, unless another lane's copy does.
+    pub fn delivered(&self, work: &Work, sent: Option<Sent>) {
+        if !work.flight.settle() {
+            return;
+        }
+        if let Some(sent) = sent {
+            lock(&self.ledger).note(sent, self.part_bytes);
+        }
+        if !work.again {
+            self.counters.delivered(work.bytes, work.files);
+        }
+        self.queue.delivered(work);
+    }
+
+    /// Chunks that an earlier process delivered, or that were given up.
+    pub fn settled_before<'a>(&self, chunks: impl Iterator<Item = &'a Chunk>) {
+        let mut unknown = Vec::new();
+        for chunk in chunks {
+            if chunk.state == ChunkState::Delivered {
+                self.counters.delivered(chunk.bytes, chunk.files);
+                if !self.settle(chunk.chunk) {
+                    unknown.push(chunk.chunk);
+                    self.queue.recalls(1);
+                }
+            }
+            self.queue.settle_before(chunk);
+        }
+        if !unknown.is_empty() {
+            self.recalls.send(unknown);
+        }
+    }
+
+    /// The table says that the chunk is delivered; `false` where nothing tells what it stood for.
+    fn settle(&self, chunk: u64) -> bool {
+        let mut ledger = lock(&self.ledger);
+        // What was sent last counts.
+        let earlier = self.sent_journal.take(chunk);
+        let found = ledger.settle(chunk).or(earlier);
+        found.map(|sent| ledger.note(sent, self.part_bytes)).is_some()
+    }
+
+    /// Chunks come again for the sake of these entries, of which the receiver has dropped what it had: what was sent or noted before does not
+    /// count, since the source may be of another state by now.
+    pub fn forget(&self, chunks: impl Iterator<Item = u64>, entries: &[u64]) {
+        let mut ledger = lock(&self.ledger);
+        for chunk in chunks {
+            self.sent_journal.take(chunk);
+            ledger.settle(chunk);
+        }
+        entries.iter().for_each(|entry| ledger.forget(*entry));
+    }
+
+    /// A chunk that failed here turns out to be delivered.
+    pub fn delivered_after_all(&self, work: &Work) {
+        if !work.again {
+            self.counters.delivered(work.bytes, work.files);
+        }
+        if self.settle(work.chunk) {
+            self.queue.recalled();
+        } else {
+            self.recalls.send(vec![work.chunk]);
+        }
+    }
+
+    /// The digests of a delivered chunk have been read from the source again.
+    pub fn recalled(&self, sent: Sent) {
+        lock(&self.ledger).note(sent, self.part_bytes);
+        self.queue.recalled();
+    }
+
+    /// Nothing tells what a delivered chunk stood for: the ends differ about it in the end, and what it held comes again.
+    pub fn unknown(&self) {
+        self.queue.recalled();
+    }
+
+    /// An attempt is over on this lane; where no other lane has the chunk, the table decides how it goes on.
+    pub fn failed(&self, work: Work, lane: &Arc<Handle>, reason: FailureReason, message: String) {
+        let failure = Failure { chunk: work.chunk, attempt: work.attempt, path: lane.path.to_string(), reason, message };
+        if self.queue.failed(work, lane) {
+            self.counters.failed.fetch_add(1, Ordering::Relaxed);
+            self.failures.send(failure);
+        }
+    }
+
+    /// As [`failed`](Self::failed), of a chunk that may have arrived: what was sent counts if the table says so.
+    pub fn unacknowledged(&self, work: Work, sent: Option<Sent>, lane: &Arc<Handle>, message: String) {
+        if let Some(sent) = sent {
+            lock(&self.ledger).hold(work.chunk, sent);
+        }
+        self.failed(work, lane, FailureReason::StreamLost, message);
+    }
+
+    /// Returns whether all chunks are delivered.
+    pub fn is_complete(&self) -> bool {
+        self.queue.given_up().is_empty()
+    }
+
+    /// The digests of the delivered entries that are not left out, ascending.
+    pub fn digests(&self) -> impl Iterator<Item = (u64, Digest)> + '_ {
+        let skipped: HashSet<u64> = self.skipped.entries().into_iter().map(|(entry, _)| entry).collect();
+        self.digests.iter().filter(move |(entry, _)| !skipped.contains(entry))
+    }
+
+    /// Nothing goes out any more; the threads that read the inboxes end.
+    pub fn close(&self) {
+        self.queue.close();
+        self.failures.close();
+        self.recalls.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::documents::event::SkipReason;
+    use crate::send::builders::{Idle, item, plan, segment, work};
+    use crate::send::noted::sent_journal;
+
+    fn lane() -> Arc<Handle> {
+        Idle::on("pair-1").0
+    }
+
+    fn whole(entry: u64) -> Sent {
+        Sent::Whole(vec![(entry, [entry as u8; 32])])
+    }
+
+    fn chunks() -> (Chunks, Inboxes) {
+        Chunks::new(&plan(), Proof::Blake3, Patience::default(), SentJournal::default(), Earlier::default(), EntryTable::default())
+    }
+
+    fn digests(chunks: &Chunks) -> BTreeMap<u64, Digest> {
+        chunks.digests().collect()
+    }
+
+    fn delivered_count(chunks: &Chunks) -> u64 {
+        chunks.counters.chunks.load(Ordering::Relaxed)
+    }
+
+    /// The table has said that the chunk is delivered.
+    fn delivered_after_all(chunks: &Chunks, work: &Work) {
+        chunks.queue.recalls(1);
+        chunks.delivered_after_all(work);
+    }
+
+    #[test]
+    fn a_lost_acknowledgement_counts_with_its_digests_once_the_table_says_that_the_chunk_is_delivered() {
+        let (chunks, inboxes) = chunks();
+        chunks.unacknowledged(work(0), Some(whole(7)), &lane(), "reset".to_owned());
+        assert_eq!((delivered_count(&chunks), digests(&chunks).len()), (0, 0));
+        let failure = inboxes.failures.try_recv().unwrap();
+        assert_eq!((failure.chunk, failure.reason, failure.message.as_str()), (0, FailureReason::StreamLost, "reset"));
+        delivered_after_all(&chunks, &work(0));
+        assert_eq!((delivered_count(&chunks), digests(&chunks)), (1, BTreeMap::from([(7, [7; 32])])));
+        assert!(inboxes.recalls.try_recv().is_err(), "nothing is to be read again");
+    }
+
+    #[test]
+    fn a_chunk_that_an_earlier_process_delivered_is_read_again_for_its_digests() {
+        let (chunks, inboxes) = chunks();
+        delivered_after_all(&chunks, &work(0));
+        assert_eq!(inboxes.recalls.try_recv().unwrap(), [0]);
+        chunks.recalled(whole(3));
+        assert_eq!(digests(&chunks), BTreeMap::from([(3, [3; 32])]));
+    }
+
+    #[test]
+    fn what_an_earlier_process_sent_and_noted_is_not_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal =
+            || SentJournal::go_on(Some(sent_journal::open(&folder.path().join("send.sent")).unwrap()), &plan().plan_id, Proof::Blake3).0;
+        journal().note(0, &whole(3));
+        let (chunks, inboxes) =
+            Chunks::new(&plan(), Proof::Blake3, Patience::default(), journal(), Earlier::default(), EntryTable::default());
+        let items = [item(0, ChunkState::Delivered, 1, None), item(1, ChunkState::Delivered, 1, None)];
+        chunks.settled_before(items.iter());
+        assert_eq!((digests(&chunks), delivered_count(&chunks)), (BTreeMap::from([(3, [3; 32])]), 2));
+        assert_eq!(inboxes.recalls.try_recv().unwrap(), [1], "of this nothing was noted");
+    }
+
+    /// Its parts would be put together with those that are read now.
+    #[test]
+    fn what_was_sent_before_a_repair_does_not_count_in_it() {
+        let (chunks, inboxes) = chunks();
+        chunks.unacknowledged(work(0), Some(whole(7)), &lane(), "reset".to_owned());
+        chunks.forget(std::iter::once(0), &[7]);
+        delivered_after_all(&chunks, &work(0));
+        assert_eq!(inboxes.recalls.try_recv().unwrap(), [0], "it is read again");
+        assert!(digests(&chunks).is_empty());
+    }
+
+    #[test]
+    fn what_is_sent_again_after_the_end_counts_once() {
+        let (chunks, _inboxes) = chunks();
+        chunks.delivered(&work(0), Some(whole(1)));
+        chunks.delivered(&Work { again: true, ..work(0) }, Some(whole(1)));
+        assert_eq!(delivered_count(&chunks), 1);
+    }
+
+    #[test]
+    fn entries_that_are_left_out_are_not_among_the_digests() {
+        let (chunks, _inboxes) = chunks();
+        chunks.delivered(&work(0), Some(Sent::Whole(vec![(1, [1; 32]), (2, [2; 32])])));
+        chunks.skipped.note(&segment(2, "b"), SkipReason::SourceChanged, "it grew");
+        assert_eq!((chunks.is_complete(), digests(&chunks)), (true, BTreeMap::from([(1, [1; 32])])));
+    }
+
+    #[test]
+    fn threads_that_read_the_inboxes_end_once_all_is_closed_and_read() {
+        let (chunks, inboxes) = chunks();
+        chunks.failed(work(0), &lane(), FailureReason::ChecksumMismatch, String::new());
+        chunks.close();
+        chunks.failed(work(1), &lane(), FailureReason::ChecksumMismatch, String::new());
+        assert_eq!(inboxes.failures.iter().map(|failure| failure.chunk).collect::<Vec<_>>(), [0]);
+        assert_eq!(inboxes.recalls.iter().count(), 0);
+    }
+}

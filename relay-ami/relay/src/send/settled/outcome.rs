@@ -1,0 +1,78 @@
+//! The end of a sender.
+
+use std::sync::atomic::Ordering;
+
+use crate::send::Shared;
+use crate::send::work::{GivenUp, Verdict};
+
+/// The end of a sender.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Delivered(Totals),
+    /// Everything else is delivered.
+    ChunksFailed(Vec<GivenUp>),
+    /// The ends have different files; in words.
+    DigestMismatch(String),
+    Stopped,
+    Fenced,
+}
+
+/// Counts of what was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Totals {
+    pub bytes: u64,
+    pub files: u64,
+    pub chunks: u64,
+    /// Payload bytes sent, resent ones included.
+    pub sent_bytes: u64,
+    /// Bytes of those for which nothing went out: of holes, and by packing.
+    pub saved_bytes: u64,
+    /// Bytes of chunks that went out on a second path too, since the first was cut off or late.
+    pub hedged_bytes: u64,
+    /// Chunks that were sent again since the files at the end differed.
+    pub repaired_chunks: u64,
+    /// Entries that were left out; bytes and files are without them.
+    pub skipped: u64,
+    /// Entries that are kept of what the transfer has replaced or removed.
+    pub kept: u64,
+}
+
+/// The chunks that were given up, in words.
+#[must_use]
+pub fn describe(chunks: &[GivenUp]) -> String {
+    match chunks.iter().min_by_key(|given_up| given_up.chunk) {
+        Some(first) => format!(
+            "{} chunks failed, all others are delivered; the first: chunk {} ({}): {}",
+            chunks.len(),
+            first.chunk,
+            first.path,
+            first.reason
+        ),
+        None => "no chunk failed".to_owned(),
+    }
+}
+
+fn totals(shared: &Shared) -> Totals {
+    let (counters, left_out) = (&shared.chunks.counters, shared.chunks.skipped.sum());
+    let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+    Totals {
+        bytes: count(&counters.bytes).saturating_sub(left_out.bytes),
+        files: count(&counters.files).saturating_sub(left_out.entries),
+        chunks: count(&counters.chunks),
+        sent_bytes: count(&counters.moved),
+        saved_bytes: count(&counters.saved).min(count(&counters.moved)),
+        hedged_bytes: shared.chunks.queue.hedged_bytes(),
+        repaired_chunks: shared.repairs.chunks(),
+        skipped: left_out.entries,
+        kept: count(&counters.kept),
+    }
+}
+
+pub fn outcome(shared: &Shared, verdict: Verdict) -> Outcome {
+    let given_up = shared.chunks.queue.given_up();
+    match verdict {
+        Verdict { agreed: false, message } => Outcome::DigestMismatch(message),
+        Verdict { .. } if given_up.is_empty() => Outcome::Delivered(totals(shared)),
+        Verdict { .. } => Outcome::ChunksFailed(given_up),
+    }
+}
