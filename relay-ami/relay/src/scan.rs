@@ -14,7 +14,7 @@ use crate::documents::selection::{Reason, Unselected};
 use crate::documents::survey::{Announcement, Problem, Survey, UNSELECTED_FOLDER, listing_key};
 use crate::documents::text::SchemaVersion1;
 use crate::ends::{Halted, Listed, Source};
-use crate::line_objects::LineObjects;
+use crate::objects::lines::LineObjects;
 use crate::sample::Sample;
 
 /// Extended attributes with names that are not told one by one.

@@ -22,7 +22,7 @@ use crate::documents::selection::{Reason, Unselected};
 use crate::documents::survey::{LISTING_FOLDER, Survey, UNSELECTED_FOLDER, part_key};
 use crate::documents::text::{HexDigest, LandingPath, SchemaVersion1};
 use crate::ends::{Destination, Found};
-use crate::line_objects::LineObjects;
+use crate::objects::lines::LineObjects;
 use crate::select::Selector;
 
 /// The second walk knows what the first has found, and the third that the second has found no more. What then is new was made meanwhile.

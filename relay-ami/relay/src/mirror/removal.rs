@@ -14,7 +14,7 @@ use crate::documents::survey::part_key;
 use crate::documents::text::{DirectoryId, HexDigest, SchemaVersion1};
 use crate::ends::{Destination, Removal, Remover};
 use crate::epoch::is_later_start;
-use crate::line_objects::LineObjects;
+use crate::objects::lines::LineObjects;
 
 /// A list of extras, and the order to remove them.
 pub struct Confirmed<'a> {

@@ -1,17 +1,18 @@
 //! The last handshake: all that was listed is at the destination, and both ends have read or written the same bytes.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::look::{Found, Look};
 use super::{Outcome, Shared};
-use crate::control::{Control, ControlError, Seat};
-use crate::defaults::{LOOK_NAMED, LOOK_TRIES, PART_LINES};
-use crate::digest::{Digest, TreeDigest, to_hex};
+use crate::control::{ControlError, Seat};
+use crate::defaults::{LOOK_NAMED, LOOK_TRIES};
+use crate::digest::{Digest, to_hex};
 use crate::documents::plan::{PlanListing, TransferPlan};
-use crate::documents::text::{HexDigest, PlanId};
 use crate::entry_table::EntryTable;
 use crate::epoch::same_start;
+use crate::objects::digests::Digests;
 use crate::stream::{Replies, StreamError};
 use crate::wire::frame::Frame;
 
@@ -38,7 +39,7 @@ pub(super) fn finish(shared: &Shared, replies: &Replies, claim: &Claim) -> Resul
     if !shared.check_destination() {
         return Err(StreamError::Ended);
     }
-    let place = Digests { control: &*shared.control, prefix: &shared.prefix, plan: &shared.plan.plan_id };
+    let place = Digests::new(Arc::clone(&shared.control), &shared.prefix, &shared.plan.plan_id);
     let digests = || shared.files.placed().iter().map(|(entry, placed)| (entry, placed.digest));
     let uploaded = shared.until_answered("digests", || place.upload(shared.seat, digests()));
     let (entries, own) = uploaded.ok_or(StreamError::Ended)?;
@@ -106,7 +107,7 @@ fn disagreement(shared: &Shared, claim: &Claim) -> Result<Option<String>, Stream
 
 fn look(shared: &Shared, claim: &Claim) -> Result<Found, ControlError> {
     let Some(listing) = &listing(shared)? else { return Ok(Found::default()) };
-    let place = Digests { control: &*shared.control, prefix: &shared.prefix, plan: &shared.plan.plan_id };
+    let place = Digests::new(Arc::clone(&shared.control), &shared.prefix, &shared.plan.plan_id);
     let sent = || {
         let table = EntryTable::new(shared.destination.nameless());
         place.uploaded(Seat::SENDER, claim.entries).try_for_each(|line| line.map(|(entry, digest)| table.insert(entry, &digest)))?;
@@ -154,63 +155,4 @@ fn patiently<T>(shared: &Shared, call: impl Fn() -> Result<T, ControlError>) -> 
             return Err(ControlError::Unavailable { what: "look".to_owned(), why: "the process is stopped".to_owned() });
         }
     }
-}
-
-/// The place of both ends' digests: below the plan's own id, so that those of another plan are never read.
-pub struct Digests<'a> {
-    pub control: &'a dyn Control,
-    /// Prefix of objects' keys; it ends with a slash or is empty.
-    pub prefix: &'a str,
-    pub plan: &'a PlanId,
-}
-
-#[derive(serde::Deserialize)]
-struct Line {
-    entry: u64,
-    digest: HexDigest,
-}
-
-impl Digests<'_> {
-    /// Writes `digests/{plan}/{seat}/part-NNNNN.ndjson`, ascending. Returns how many they are, and the digest of them all.
-    pub fn upload(&self, seat: Seat, digests: impl Iterator<Item = (u64, Digest)>) -> Result<(u64, Digest), ControlError> {
-        let (mut lines, mut tree, mut part) = (digests.peekable(), TreeDigest::default(), 0);
-        while lines.peek().is_some() {
-            let mut text = Vec::new();
-            for (entry, digest) in lines.by_ref().take(PART_LINES) {
-                tree.add(entry, &digest);
-                text.extend_from_slice(b"{\"entry\": ");
-                text.extend_from_slice(entry.to_string().as_bytes());
-                text.extend_from_slice(b", \"digest\": \"");
-                text.extend_from_slice(blake3::Hash::from_bytes(digest).to_hex().as_bytes());
-                text.extend_from_slice(b"\"}\n");
-            }
-            self.control.write_object(&self.key(seat, part), text)?;
-            part += 1;
-        }
-        Ok(tree.finish())
-    }
-
-    /// Reads what a seat has uploaded, so many `entries`, an object at a time.
-    pub fn uploaded(&self, seat: Seat, entries: u64) -> impl Iterator<Item = Result<(u64, Digest), ControlError>> + '_ {
-        (0..entries.div_ceil(PART_LINES as u64)).flat_map(move |part| {
-            let key = self.key(seat, usize::try_from(part).unwrap_or(usize::MAX));
-            let read = self.control.read_object(&key, None).and_then(|text| lines_of(&key, &text));
-            read.map_or_else(|error| vec![Err(error)], |lines| lines.into_iter().map(Ok).collect())
-        })
-    }
-
-    fn key(&self, seat: Seat, part: usize) -> String {
-        format!("{}digests/{}/{}/part-{part:05}.ndjson", self.prefix, self.plan, seat)
-    }
-}
-
-fn lines_of(key: &str, text: &[u8]) -> Result<Vec<(u64, Digest)>, ControlError> {
-    let malformed = |why: String| ControlError::Malformed { what: key.to_owned(), why };
-    let lines = serde_json::Deserializer::from_slice(text).into_iter::<Line>();
-    let parsed = lines.map(|line| {
-        let line = line.map_err(|error| malformed(error.to_string()))?;
-        let digest = blake3::Hash::from_hex(line.digest.as_str()).map_err(|error| malformed(error.to_string()))?;
-        Ok((line.entry, digest.into()))
-    });
-    parsed.collect()
 }

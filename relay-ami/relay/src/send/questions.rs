@@ -1,9 +1,31 @@
 //! Questions that the sender repeats until the control plane answers.
 
-use super::{SendError, Shared};
-use crate::defaults::{CONTROL_PAUSE, WATCH_INTERVAL};
+use std::sync::Arc;
 
-impl Shared {
+use super::error::SendError;
+use super::queue::work_queue::WorkQueue;
+use crate::defaults::CONTROL_PAUSE;
+use crate::stop::Stop;
+use crate::under_way::UnderWay;
+
+/// The calls of the control plane without which this end does not get on.
+pub struct Questions {
+    asked: UnderWay,
+    queue: Arc<WorkQueue>,
+    stop: Stop,
+}
+
+impl Questions {
+    /// They end with the queue, or once the process is told to stop.
+    pub fn new(queue: Arc<WorkQueue>, stop: Stop) -> Self {
+        Self { asked: UnderWay::default(), queue, stop }
+    }
+
+    /// Returns whether an answer is what this end waits for.
+    pub fn waits(&self) -> bool {
+        self.asked.waits()
+    }
+
     /// Repeats what the control plane did not answer until the process ends, and then gives none: what is unavailable today ends
     /// no transfer. What no repetition mends is an error.
     pub fn until_answered<T>(&self, what: &str, call: impl Fn() -> Result<T, SendError>) -> Result<Option<T>, SendError> {
@@ -13,22 +35,8 @@ impl Shared {
                 Err(SendError::Control(error)) if error.may_pass() => tracing::warn!(what, %error, "asked for again"),
                 other => return other.map(Some),
             }
-            if self.stop.sleep(CONTROL_PAUSE) || self.chunks.queue.is_over() {
+            if self.stop.sleep(CONTROL_PAUSE) || self.queue.is_over() {
                 return Ok(None);
-            }
-        }
-    }
-}
-
-/// Follows what the table says about chunks that failed. A thread of its own: a table that does not answer must not keep this end
-/// from its reports.
-pub fn decisions(shared: &Shared) {
-    while !shared.stop.sleep(WATCH_INTERVAL) && !shared.chunks.queue.is_over() {
-        let undecided = shared.chunks.queue.undecided();
-        if !undecided.is_empty() {
-            match shared.control.chunks(&undecided) {
-                Ok(items) => shared.chunks.queue.decide(&items).iter().for_each(|work| shared.chunks.delivered_after_all(work)),
-                Err(error) => tracing::warn!(%error, "failed chunks"),
             }
         }
     }

@@ -6,14 +6,17 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use super::common::Common;
 use super::growth::{Growth, Sight, send_buffer};
-use super::lane::{Handle, Lane};
+use super::lane::Lane;
+use crate::control::unix_now;
 use crate::defaults::{DRAIN_TIMEOUT, GROWTH_LOOK, HANDSHAKE_TIMEOUT, LANES_AT_START, LEISURE};
 use crate::documents::event::LaneProgress;
 use crate::documents::event::round;
 use crate::documents::membership::{Membership, Path};
 use crate::documents::text::PathId;
-use crate::send::Shared;
+use crate::send::streams::handle::Handle;
+use crate::send::streams::pretest::Pretests;
 use crate::socket_options::Counters;
 use crate::{descriptors, memory};
 
@@ -28,8 +31,9 @@ struct Running {
 }
 
 /// The lanes of the sender.
-#[derive(Default)]
 pub struct Lanes {
+    common: Arc<Common>,
+    pretests: Arc<Pretests>,
     running: Vec<Running>,
     /// As the membership has them.
     paths: Vec<Path>,
@@ -40,8 +44,6 @@ pub struct Lanes {
     connected: usize,
     /// Generations of pre-tests that have begun.
     probed: HashMap<PathId, u64>,
-    /// The membership names a path.
-    pub any_path: bool,
     send_buffer: u64,
     /// Paths have what the membership gives them, and no more.
     are_fixed: bool,
@@ -51,17 +53,30 @@ pub struct Lanes {
 
 impl Lanes {
     #[must_use]
-    pub fn new(are_fixed: bool) -> Self {
-        Self { send_buffer: send_buffer(), are_fixed, ..Self::default() }
+    pub fn new(common: Arc<Common>, pretests: Arc<Pretests>, are_fixed: bool) -> Self {
+        Self {
+            common,
+            pretests,
+            running: Vec::new(),
+            paths: Vec::new(),
+            growth: HashMap::new(),
+            look_at: None,
+            connected: 0,
+            probed: HashMap::new(),
+            send_buffer: send_buffer(),
+            are_fixed,
+            short_of_room: false,
+        }
     }
 
     /// Makes the lanes what the membership says.
-    pub fn follow(&mut self, shared: &Arc<Shared>, membership: &Membership) -> std::io::Result<()> {
-        self.any_path = !membership.paths.is_empty();
+    pub fn follow(&mut self, membership: &Membership) -> std::io::Result<()> {
+        self.common.streams.limit.set_megabits(membership.bandwidth_limit_mbps);
+        self.common.lease.renew(membership.budget_lease.as_ref(), Instant::now(), unix_now());
         self.paths.clone_from(&membership.paths);
         self.growth
             .retain(|(path, generation), _| membership.paths.iter().any(|now| (&now.path_id, now.generation) == (path, *generation)));
-        self.adjust(shared)?;
+        self.adjust()?;
         let fresh: Vec<_> = membership
             .probes
             .iter()
@@ -70,17 +85,17 @@ impl Lanes {
             .collect();
         if !fresh.is_empty() {
             self.probed.extend(fresh.iter().map(|probe| (probe.path.path_id.clone(), probe.path.generation)));
-            let pretests = Arc::clone(&shared.pretests);
+            let pretests = Arc::clone(&self.pretests);
             crate::thread::spawn("pretests", move || pretests.run(&fresh))?;
         }
         Ok(())
     }
 
     /// Gives each path the lanes that it needs by now: where some have a stream that had none, and from time to time.
-    pub fn grow(&mut self, shared: &Arc<Shared>) -> std::io::Result<()> {
+    pub fn grow(&mut self) -> std::io::Result<()> {
         let connected = self.running.iter().filter(|lane| lane.handle.is_connected()).count();
         if connected > self.connected || self.look_at.is_none_or(|at| Instant::now() >= at) {
-            self.adjust(shared)?;
+            self.adjust()?;
         }
         self.connected = connected;
         Ok(())
@@ -92,10 +107,10 @@ impl Lanes {
         self.look_at.map_or(Duration::ZERO, |at| at.saturating_duration_since(now))
     }
 
-    fn adjust(&mut self, shared: &Arc<Shared>) -> std::io::Result<()> {
+    fn adjust(&mut self) -> std::io::Result<()> {
         self.look_at = Some(Instant::now() + GROWTH_LOOK);
         let paths = std::mem::take(&mut self.paths);
-        let wanted: HashMap<&PathId, u32> = paths.iter().map(|path| (&path.path_id, self.wanted(shared, path, paths.len()))).collect();
+        let wanted: HashMap<&PathId, u32> = paths.iter().map(|path| (&path.path_id, self.wanted(path, paths.len()))).collect();
         let lanes_of = |path: &Path| wanted.get(&path.path_id).copied().unwrap_or(path.lanes);
         for lane in &mut self.running {
             let now = paths.iter().find(|path| path.path_id == lane.path.path_id);
@@ -114,7 +129,7 @@ impl Lanes {
                         }
                         break;
                     }
-                    self.running.push(Running::start(shared, path, number)?);
+                    self.running.push(Running::start(&self.common, path, number)?);
                 }
             }
         }
@@ -124,7 +139,7 @@ impl Lanes {
     }
 
     /// Lanes for one of so many paths: at least what the membership says.
-    fn wanted(&mut self, shared: &Shared, path: &Path, paths: usize) -> u32 {
+    fn wanted(&mut self, path: &Path, paths: usize) -> u32 {
         if self.are_fixed {
             return path.lanes;
         }
@@ -135,15 +150,15 @@ impl Lanes {
         let counters = |lane: &Running| lane.handle.counters().filter(|_| is_direct);
         let seen = lanes().filter_map(|lane| counters(lane)?.round_trip());
         let said = connected().map(|lane| Duration::from_micros(lane.handle.round_trip.load(Ordering::Relaxed)));
-        let chunks = shared.chunks.queue.waiting_or_under_way();
+        let chunks = self.common.chunks.queue.waiting_or_under_way();
         let sight = Sight {
             lanes: u32::try_from(connected().count()).unwrap_or(u32::MAX),
             moved: lanes().map(|lane| lane.handle.moved.load(Ordering::Relaxed)).sum(),
             round_trip: seen.chain(said).min(),
             send_buffer: self.send_buffer,
             counters: connected().filter_map(counters).reduce(Counters::and),
-            limit: shared.streams.limit.bytes_per_second(),
-            is_held_back: shared.streams.limit.holds_back(),
+            limit: self.common.streams.limit.bytes_per_second(),
+            is_held_back: self.common.streams.limit.holds_back(),
             least: path.lanes,
             most_at_start: u32::try_from(LANES_AT_START / paths.max(1)).unwrap_or(u32::MAX),
             chunks: u32::try_from(chunks).unwrap_or(u32::MAX),
@@ -155,6 +170,19 @@ impl Lanes {
             tracing::info!(path = %path.path_id, before, lanes = wanted, round_trip = ?sight.round_trip, "other number of lanes");
         }
         wanted
+    }
+
+    /// Returns whether nothing can be sent before somebody else does something: without a path or money, or while the receiver works on
+    /// what it has.
+    #[must_use]
+    pub fn wait_for_others(&self, now: Instant) -> bool {
+        self.paths.is_empty() || self.are_out_of_money(now, Duration::ZERO) || self.common.hearing.is_at_work(now)
+    }
+
+    /// Returns whether the next chunk has waited for money for at least `time`.
+    #[must_use]
+    pub fn are_out_of_money(&self, now: Instant, time: Duration) -> bool {
+        self.common.lease.is_used_up(now, time)
     }
 
     /// Cuts off lanes whose time to leave is over, forgets those that have ended.
@@ -169,12 +197,12 @@ impl Lanes {
 
     /// Tells all lanes to leave and waits for those with a stream, at most for `time`. One that is still connecting has nobody to part
     /// from.
-    pub fn end(&mut self, shared: &Shared, time: Duration) {
+    pub fn end(&mut self, time: Duration) {
         let deadline = Instant::now() + time;
         for lane in &mut self.running {
             lane.leave(time);
         }
-        shared.chunks.queue.wake();
+        self.common.chunks.queue.wake();
         while self.running.iter().any(|lane| lane.handle.is_connected()) && Instant::now() < deadline + Duration::from_secs(1) {
             self.reap();
             std::thread::sleep(Duration::from_millis(1));
@@ -199,10 +227,10 @@ impl Lanes {
 }
 
 impl Running {
-    fn start(shared: &Arc<Shared>, path: &Path, number: u32) -> std::io::Result<Self> {
+    fn start(common: &Arc<Common>, path: &Path, number: u32) -> std::io::Result<Self> {
         let (path, handle) = (Arc::new(path.clone()), Arc::new(Handle::new(path.path_id.clone())));
-        shared.hearing.add(&handle);
-        let lane = Lane { shared: Arc::clone(shared), path: Arc::clone(&path), number, handle: Arc::clone(&handle) };
+        common.hearing.add(&handle);
+        let lane = Lane { common: Arc::clone(common), path: Arc::clone(&path), number, handle: Arc::clone(&handle) };
         let thread = crate::thread::spawn("lane", move || lane.run())?;
         Ok(Self { path, number, handle, thread, until: None, moved: 0 })
     }

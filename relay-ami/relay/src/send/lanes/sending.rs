@@ -5,14 +5,16 @@ use std::sync::atomic::Ordering;
 use super::unacknowledged::Unacknowledged;
 use crate::documents::entry::Segment;
 use crate::had::LEAST_BYTES;
-use crate::send::Shared;
+use crate::progress::Counters;
+use crate::send::reading::offers::Offers;
 use crate::send::reading::sink::Caller;
 use crate::send::streams::handle::Handle;
 use crate::send::work::Work;
 
 /// One chunk on one lane.
 pub struct Sending<'a> {
-    pub shared: &'a Shared,
+    pub counters: &'a Counters,
+    pub offers: &'a Offers,
     pub handle: &'a Handle,
     pub waiting: &'a Unacknowledged,
     pub work: &'a Work,
@@ -22,13 +24,13 @@ pub struct Sending<'a> {
 
 impl Caller for Sending<'_> {
     fn moved(&self, bytes: u64, wire: u64) {
-        self.shared.chunks.counters.moved(bytes);
-        self.shared.chunks.counters.saved(bytes - wire);
+        self.counters.moved(bytes);
+        self.counters.saved(bytes - wire);
         self.handle.moved.fetch_add(bytes, Ordering::Relaxed);
     }
 
     fn reread(&self, bytes: u64) {
-        self.shared.chunks.counters.reread.fetch_add(bytes, Ordering::Relaxed);
+        self.counters.reread.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// The receiver may refuse it before its end, or acknowledge another lane's copy.
@@ -38,7 +40,7 @@ impl Caller for Sending<'_> {
 
     /// Once: where it failed, what was there may have been the reason.
     fn offers(&self, segment: &Segment) -> bool {
-        segment.basis && self.work.attempt == 1 && self.shared.offers.is_worth(segment.entry)
+        segment.basis && self.work.attempt == 1 && self.offers.is_worth(segment.entry)
     }
 
     /// Once, as above. All of the file or nothing: so one with holes is sent.
@@ -50,7 +52,7 @@ impl Caller for Sending<'_> {
 
     fn has(&self, segment: &Segment) -> Option<Vec<u8>> {
         let blocks = (self.has)()?;
-        self.shared.offers.note(segment.entry, blocks.iter().any(|byte| *byte != 0));
+        self.offers.note(segment.entry, blocks.iter().any(|byte| *byte != 0));
         Some(blocks)
     }
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::ahead::{Helpers, Opened, Window};
 use super::chunk_error::ChunkError;
-use super::offers;
+use super::offers::{self, Offers};
 use super::packing::Packer;
 use super::second_look::SecondLook;
 use super::segments::{given_up, header, is_part, parse};
@@ -34,7 +34,15 @@ pub struct Reading {
     /// What files are digested with.
     pub proof: Proof,
     pub states: Arc<States>,
-    pub helpers: Arc<Helpers>,
+    /// What has come of offers so far.
+    pub offers: Arc<Offers>,
+    helpers: Arc<Helpers>,
+}
+
+impl Reading {
+    pub fn new(source: Arc<dyn Source>, proof: Proof, skipped: Arc<Skipped>, states: Arc<States>) -> Self {
+        Self { source, skipped, proof, states, offers: Arc::default(), helpers: Arc::default() }
+    }
 }
 
 /// Reads a chunk's segments.

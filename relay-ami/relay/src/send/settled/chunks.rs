@@ -1,9 +1,10 @@
 //! The state of every chunk of the plan at this end: waiting, delivered with its digests, failed and announced.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use super::failures::Failure;
 use super::ledger::Ledger;
@@ -46,7 +47,7 @@ impl<T> Mailbox<T> {
 
 /// The chunks of the plan.
 pub struct Chunks {
-    pub queue: WorkQueue,
+    pub queue: Arc<WorkQueue>,
     pub counters: Counters,
     pub skipped: Arc<Skipped>,
     pub sent_journal: Arc<SentJournal>,
@@ -55,6 +56,8 @@ pub struct Chunks {
     digests: Arc<EntryTable<Digest>>,
     ledger: Mutex<Ledger>,
     part_bytes: u64,
+    /// Those of the whole plan.
+    ranges: OnceLock<Range<u64>>,
     failures: Mailbox<Failure>,
     recalls: Mailbox<Vec<u64>>,
 }
@@ -84,7 +87,8 @@ impl Chunks {
         let (failures, failed) = Mailbox::new();
         let (recalls, recalled) = Mailbox::new();
         let chunks = Self {
-            queue: WorkQueue::new(plan, patience),
+            queue: Arc::new(WorkQueue::new(plan, patience)),
+            ranges: OnceLock::new(),
             counters: Counters::default(),
             skipped: Arc::new(Skipped::going_on_from(earlier.left_out, Arc::clone(&sent_journal))),
             sent_journal,
@@ -95,7 +99,22 @@ impl Chunks {
             failures,
             recalls,
         };
+        if !plan.open {
+            chunks.planned(plan);
+        }
         (chunks, Inboxes { failures: failed, recalls: recalled })
+    }
+
+    /// It is known how many chunks there are.
+    pub fn planned(&self, plan: &TransferPlan) {
+        self.queue.planned(plan);
+        // It becomes whole once.
+        let _ = self.ranges.set(plan.ranges());
+    }
+
+    /// The ranges of the plan; none before it is whole.
+    pub fn ranges(&self) -> Range<u64> {
+        self.ranges.get().cloned().unwrap_or_default()
     }
 
     /// The receiver has acknowledged the chunk; what of it was sent on this stream counts from now on, unless another lane's copy does.

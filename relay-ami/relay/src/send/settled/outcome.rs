@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::send::Shared;
+use super::chunks::Chunks;
 use crate::send::work::{GivenUp, Verdict};
 
 /// The end of a sender.
@@ -52,8 +52,8 @@ pub fn describe(chunks: &[GivenUp]) -> String {
     }
 }
 
-fn totals(shared: &Shared) -> Totals {
-    let (counters, left_out) = (&shared.chunks.counters, shared.chunks.skipped.sum());
+fn totals(chunks: &Chunks, repaired_chunks: u64) -> Totals {
+    let (counters, left_out) = (&chunks.counters, chunks.skipped.sum());
     let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
     Totals {
         bytes: count(&counters.bytes).saturating_sub(left_out.bytes),
@@ -61,18 +61,19 @@ fn totals(shared: &Shared) -> Totals {
         chunks: count(&counters.chunks),
         sent_bytes: count(&counters.moved),
         saved_bytes: count(&counters.saved).min(count(&counters.moved)),
-        hedged_bytes: shared.chunks.queue.hedged_bytes(),
-        repaired_chunks: shared.repairs.chunks(),
+        hedged_bytes: chunks.queue.hedged_bytes(),
+        repaired_chunks,
         skipped: left_out.entries,
         kept: count(&counters.kept),
     }
 }
 
-pub fn outcome(shared: &Shared, verdict: Verdict) -> Outcome {
-    let given_up = shared.chunks.queue.given_up();
+/// What a transfer comes to by the verdict of the two ends; `repaired_chunks` were sent again.
+pub fn outcome(chunks: &Chunks, repaired_chunks: u64, verdict: Verdict) -> Outcome {
+    let given_up = chunks.queue.given_up();
     match verdict {
         Verdict { agreed: false, message } => Outcome::DigestMismatch(message),
-        Verdict { .. } if given_up.is_empty() => Outcome::Delivered(totals(shared)),
+        Verdict { .. } if given_up.is_empty() => Outcome::Delivered(totals(chunks, repaired_chunks)),
         Verdict { .. } => Outcome::ChunksFailed(given_up),
     }
 }

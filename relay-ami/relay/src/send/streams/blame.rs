@@ -1,21 +1,25 @@
 //! The relay to blame for a broken stream: by evidence, since the receiver may be what does not answer.
 
 use std::collections::HashSet;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use super::greeting::LaneError;
 use super::hearing::Hearing;
-use crate::control::tell;
+use crate::control::{Control, tell};
 use crate::documents::event::Event;
 use crate::documents::membership::Path;
-use crate::documents::text::{PathId, SchemaVersion1};
-use crate::send::Shared;
+use crate::documents::text::{PathId, SchemaVersion1, TransferId};
 use crate::thread::lock;
 
-/// Paths and generations of which a relay was reported.
-#[derive(Default)]
-pub struct Blame(Mutex<HashSet<(PathId, u64)>>);
+/// Reports relays that were lost.
+pub struct Blame {
+    transfer: TransferId,
+    epoch: u64,
+    control: Arc<dyn Control>,
+    /// Paths and generations of which one was reported.
+    reported: Mutex<HashSet<(PathId, u64)>>,
+}
 
 /// The relay that has probably broken a lane of the path, which has failed since then; none where it may as well be the receiver, or
 /// this machine's own network.
@@ -34,16 +38,20 @@ pub fn suspect(hearing: &Hearing, path: &Path, error: &LaneError, failing_since:
     }
 }
 
-impl Shared {
+impl Blame {
+    pub fn new(transfer: TransferId, epoch: u64, control: Arc<dyn Control>) -> Self {
+        Self { transfer, epoch, control, reported: Mutex::default() }
+    }
+
     /// Once per path and generation.
     pub fn relay_lost(&self, path: &Path, node_id: String, message: String) {
-        if !lock(&self.blame.0).insert((path.path_id.clone(), path.generation)) {
+        if !lock(&self.reported).insert((path.path_id.clone(), path.generation)) {
             return;
         }
         tracing::warn!(path = %path.path_id, node_id, message, "relay lost");
-        let transfer_id = self.streams.router.transfer.clone();
+        let transfer_id = self.transfer.clone();
         let event = Event::RelayLost { schema_version: SchemaVersion1, transfer_id, path_id: path.path_id.to_string(), node_id, message };
-        if let Err(error) = tell(&*self.control, &event, self.streams.epoch) {
+        if let Err(error) = tell(&*self.control, &event, self.epoch) {
             tracing::warn!(%error, "event");
         }
     }

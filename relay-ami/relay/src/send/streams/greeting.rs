@@ -9,6 +9,7 @@ use super::handle::Handle;
 use crate::deadline::Deadline;
 use crate::defaults::{HANDSHAKE_TIMEOUT, SILENT_AFTER};
 use crate::digest::Proof;
+use crate::documents::command::Compress;
 use crate::documents::membership::Path;
 use crate::rate::{Bucket, RateRules};
 use crate::route::{RouteError, Router};
@@ -41,6 +42,7 @@ pub enum LaneError {
 pub struct Streams {
     pub epoch: u64,
     pub proof: Proof,
+    pub compress: Compress,
     pub router: Router,
     pub identity: Identity,
     pub peer_key: Arc<KeyCheck>,

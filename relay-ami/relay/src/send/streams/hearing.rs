@@ -8,7 +8,7 @@ use std::time::Instant;
 use super::handle::Handle;
 use crate::defaults::{ALIVE_INTERVAL, HEARD_WITHIN, SILENT_AFTER};
 use crate::documents::text::PathId;
-use crate::send::Shared;
+use crate::stop::Stop;
 use crate::thread::lock;
 
 /// The receiver's words, by path and by lane.
@@ -91,11 +91,11 @@ impl Suspects {
     }
 }
 
-/// Cuts silent lanes off until the process is told to stop. A thread of its own: no call of the control plane may deafen it.
-pub fn run(shared: &Shared) {
+/// Cuts silent lanes off until nothing is sent any more or the process is told to stop. A thread of its own: no call of the control plane may deafen it.
+pub fn run(hearing: &Hearing, stop: &Stop, is_over: impl Fn() -> bool) {
     let mut suspects = Suspects::default();
-    while !shared.stop.sleep(ALIVE_INTERVAL / 2) && !shared.chunks.queue.is_over() {
-        for lane in suspects.confirm(shared.hearing.silent(Instant::now())) {
+    while !stop.sleep(ALIVE_INTERVAL / 2) && !is_over() {
+        for lane in suspects.confirm(hearing.silent(Instant::now())) {
             tracing::warn!(path = %lane.path, "lane silent");
             lane.cut_for_silence();
         }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::{Handle, Link};
+use super::link::Link;
 use crate::defaults::LANE_WINDOW;
 use crate::send::queue::taker::Taker;
 use crate::send::reading::chunk_writer::ChunkWriter;
+use crate::send::streams::handle::Handle;
 use crate::send::streams::pace::Rest;
 use crate::stream::StreamError;
 use crate::thread::lock;
@@ -28,22 +29,22 @@ impl Taker for Link<'_> {
     }
 
     fn affords(&self, bytes: u64) -> bool {
-        let shared = &self.lane.shared;
-        let affords = shared.affords(bytes);
+        let common = &self.lane.common;
+        let affords = common.affords(bytes);
         if !affords {
-            shared.lease.refused(Instant::now());
+            common.lease.refused(Instant::now());
         }
         affords
     }
 
     fn affords_copy(&self, bytes: u64) -> bool {
-        self.lane.shared.affords(bytes)
+        self.lane.common.affords(bytes)
     }
 
     /// A second copy would wait for the receiver's disk as the first one does, and take its share of a rate that a person has set.
     fn time_for(&self, bytes: u64) -> Option<Duration> {
-        let shared = &self.lane.shared;
-        let may_be_twice = !self.waiting.is_wanted() && !shared.hearing.is_busy() && shared.streams.limit.is_unlimited();
+        let common = &self.lane.common;
+        let may_be_twice = !self.waiting.is_wanted() && !common.hearing.is_busy() && common.streams.limit.is_unlimited();
         self.speed.time_for(bytes, Instant::now()).filter(|_| may_be_twice)
     }
 }
@@ -52,24 +53,24 @@ impl Link<'_> {
     /// Not for longer than this lane would have taken itself: what it believes of the others may have ceased to be true.
     fn leaves_it_to_others(&self, rest: Rest) -> bool {
         let now = Instant::now();
-        let Some(own) = self.lane.shared.pace.holds_up(&self.speed, rest, now) else { return false };
+        let Some(own) = self.lane.common.pace.holds_up(&self.speed, rest, now) else { return false };
         let (since, longest) = *lock(&self.leaving_since).get_or_insert((now, own));
         now.saturating_duration_since(since) < longest
     }
 
     /// Whoever repeats what another stream began may have to wait for money.
     pub(super) fn until_affordable(&self, writer: &mut ChunkWriter, bytes: u64) -> Result<(), StreamError> {
-        let shared = &self.lane.shared;
+        let common = &self.lane.common;
         let mut is_first = true;
         while !self.affords(bytes) {
-            let leaves = self.lane.handle.leave.load(Ordering::SeqCst) || shared.stop.is_requested() || shared.chunks.queue.is_over();
+            let leaves = self.lane.handle.leave.load(Ordering::SeqCst) || common.stop.is_requested() || common.chunks.queue.is_over();
             if leaves || lock(&self.broken).is_some() {
                 return Err(StreamError::Ended);
             }
             if std::mem::take(&mut is_first) {
                 writer.frame(&Frame::Pause)?;
             }
-            shared.chunks.queue.wait(Duration::from_secs(1));
+            common.chunks.queue.wait(Duration::from_secs(1));
         }
         Ok(())
     }

@@ -1,0 +1,4 @@
+//! Lists in objects of the control plane, a line each.
+
+pub mod digests;
+pub mod lines;
