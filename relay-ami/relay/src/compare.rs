@@ -14,9 +14,9 @@ use crate::documents::percent;
 use crate::documents::survey::{Survey, compare_key, listing_key, part_key};
 use crate::documents::text::{HexDigest, SchemaVersion1};
 use crate::ends::{Capabilities, Destination, Source, Version, View};
+use crate::look::EqualEntry;
+use crate::look::same::{has_attributes, has_owner, is_linked};
 use crate::objects::lines::LineObjects;
-use crate::receive::look::EqualEntry;
-use crate::receive::same::{has_attributes, has_owner, is_linked};
 
 /// The source's listing, in `parts` objects.
 pub struct Listing<'a> {

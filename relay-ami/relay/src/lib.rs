@@ -10,6 +10,7 @@ pub mod defaults;
 pub mod descriptors;
 pub mod epoch;
 mod had;
+pub mod look;
 pub mod memory;
 pub mod mirror;
 pub mod net;

@@ -10,7 +10,7 @@ use cpt_relay::documents::entry::{ListingEntry, Segment};
 use cpt_relay::documents::extras::{Extra, Remaining};
 use cpt_relay::documents::membership::Membership;
 use cpt_relay::documents::plan::TransferPlan;
-use cpt_relay::receive::look::EqualEntry;
+use cpt_relay::look::EqualEntry;
 
 type Judge = fn(&[u8]) -> Result<(), String>;
 

@@ -15,7 +15,7 @@ use cpt_relay::documents::survey::LISTING_FOLDER;
 use cpt_relay::documents::text::{HexDigest, PlanId, TransferId};
 use cpt_relay::ends::{Capabilities, Destination as _, OpenDestination, Placed, Version};
 use cpt_relay::entry_table::EntryTable;
-use cpt_relay::receive::look::{EqualEntry, Found, Look, Reading};
+use cpt_relay::look::{EqualEntry, Found, Look, Reading};
 use cpt_relay::under_way::UnderWay;
 
 const EQUAL: &str = "equal/1/part-00000.ndjson";

@@ -6,13 +6,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::Builder;
 
-use super::commit::{Landed, Refusal};
-use super::reading::Reading;
+use super::verified::Landed;
 use crate::defaults::{READBACK_THREADS, STACK_BYTES};
 use crate::documents::command::Verify;
 use crate::documents::entry::Kind;
 use crate::documents::event::FailureReason;
 use crate::ends::Heard;
+use crate::look::Reading;
+use crate::receive::files::refusal::Refusal;
 use crate::thread::lock;
 
 /// Reads what all chunks brought, which must be synced. Those whose bytes are not what came, by their index.
@@ -58,12 +59,12 @@ fn check_one(item: &Landed, heard: Heard<'_>) -> Result<(), Refusal> {
 mod tests {
     use std::sync::atomic::AtomicU64;
 
-    use super::super::large::Files;
     use super::*;
     use crate::defaults::READBACK_BYTES;
     use crate::digest::Proof;
     use crate::documents::text::{PlanId, TransferId};
     use crate::ends::{Destination as _, OpenDestination};
+    use crate::receive::files::large::Files;
     use crate::under_way::UnderWay;
     use crate::wire::frame::SegmentHeader;
     use cpt_ends_posix::PosixDestination;

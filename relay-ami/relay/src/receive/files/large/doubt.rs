@@ -3,9 +3,9 @@
 use std::io;
 use std::sync::PoisonError;
 
-use super::super::reading::Reading;
 use super::{Large, State, Synced};
 use crate::ends::Heard;
+use crate::look::Reading;
 
 /// Holes that are looked at while other chunks wait, a call or two each.
 const HOLES_AT_ONCE: usize = 64;

@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, Mutex, Weak};
 
-use super::Shared;
 use crate::defaults::{ALIVE_INTERVAL, BUSY_AFTER};
+use crate::stop::Stop;
 use crate::stream::Replies;
 use crate::thread::lock;
+use crate::under_way::UnderWay;
 use crate::wire::frame::Frame;
 
 /// The lanes that are open.
@@ -33,10 +34,10 @@ impl Listeners {
 
 /// Runs until the process is told to stop. It takes no lock that is held over a call of the file system or the control plane, so
 /// neither of them silences it.
-pub fn run(shared: &Shared) {
+pub fn run(listeners: &Listeners, disk: &UnderWay, asked: &UnderWay, stop: &Stop) {
     let is_slow = |longest: Option<std::time::Duration>| longest.is_some_and(|time| time >= BUSY_AFTER);
-    while !shared.stop.sleep(ALIVE_INTERVAL) {
-        let is_busy = is_slow(shared.disk.longest_work()) || is_slow(shared.asked.longest());
-        shared.listeners.tell(&Frame::Alive { is_busy });
+    while !stop.sleep(ALIVE_INTERVAL) {
+        let is_busy = is_slow(disk.longest_work()) || is_slow(asked.longest());
+        listeners.tell(&Frame::Alive { is_busy });
     }
 }

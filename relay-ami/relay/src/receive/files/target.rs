@@ -2,7 +2,6 @@
 
 use std::io;
 
-use super::Shared;
 use super::large::Part;
 use crate::digest::is_subtree;
 use crate::documents::entry::Kind;
@@ -34,21 +33,6 @@ pub enum Target {
 }
 
 impl Target {
-    /// Begins an entry. Fails where the destination does not take it.
-    pub fn of(shared: &Shared, header: &SegmentHeader, is_part: bool) -> io::Result<Self> {
-        let Shared { destination, capabilities, files, plan, .. } = shared;
-        let cannot = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, format!("the destination does not take {what}")));
-        match header.kind {
-            Kind::File if is_part && !capabilities.parts => cannot("files in parts"),
-            Kind::Symlink if !capabilities.links => cannot("symbolic links"),
-            Kind::Hardlink if !capabilities.hard_links => cannot("hard links"),
-            Kind::Special if !capabilities.special_files => cannot("special files"),
-            Kind::File if is_part => Ok(files.part(&**destination, header, plan.chunk_size_bytes)?.map_or(Self::Nowhere, Self::Part)),
-            Kind::File | Kind::Symlink | Kind::Hardlink | Kind::Special => Ok(Self::Whole(destination.small(header)?)),
-            Kind::Directory => Ok(Self::Directory),
-        }
-    }
-
     pub const fn part(&self) -> Option<&Part> {
         if let Self::Part(part) = self { Some(part) } else { None }
     }

@@ -4,23 +4,37 @@ use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
 
-use super::Shared;
-use super::basis::{Offer, copy_whole};
-use super::commit::{Landed, Refusal, Verified, let_go, memory_of};
-use super::large::Large;
-use super::target::{Target, is_part};
 use crate::control::unix_now;
-use crate::digest::{ContentHasher, Digest};
-use crate::documents::attributes::Attributes;
+use crate::digest::{ContentHasher, Digest, Proof};
+use crate::documents::attributes::{Attributes, Preserve};
 use crate::documents::entry::Kind;
 use crate::documents::event::FailureReason;
 use crate::documents::percent;
 use crate::ends::problem::{Reach, reach};
 use crate::ends::{Basis, Heard, read, zeros};
 use crate::had::{Had, LEAST_BYTES};
+use crate::receive::commit::queue::CommitQueue;
+use crate::receive::commit::verified::{Landed, Verified, let_go, memory_of};
+use crate::receive::files::basis::{Offer, copy_whole};
+use crate::receive::files::large::Large;
+use crate::receive::files::refusal::Refusal;
+use crate::receive::files::site::Site;
+use crate::receive::files::target::{Target, is_part};
 use crate::stream::{FrameReader, Replies, StreamError};
 use crate::under_way::Caller;
 use crate::wire::frame::{Frame, SegmentHeader};
+
+/// What chunks that arrive have in common.
+pub struct Intake {
+    pub site: Arc<Site>,
+    /// Where they go once they have come whole.
+    pub verified: Arc<CommitQueue<Verified>>,
+    pub proof: Proof,
+    /// What entries may carry beyond the default. A sender that sends more is none of this transfer.
+    pub preserve: Preserve,
+    /// What the plan holds.
+    pub total_bytes: u64,
+}
 
 /// Whose chunk it is.
 #[derive(Clone, Copy)]
@@ -34,7 +48,7 @@ pub struct Ticket<'a> {
 
 /// A chunk that is arriving. Dropped before it is settled, it leaves nothing behind but bytes in partial files.
 pub struct Incoming<'a> {
-    shared: &'a Shared,
+    intake: &'a Intake,
     disk: &'a Caller,
     ticket: Ticket<'a>,
     landed: Vec<Landed>,
@@ -56,9 +70,9 @@ pub struct Incoming<'a> {
 }
 
 impl<'a> Incoming<'a> {
-    pub fn new(shared: &'a Shared, disk: &'a Caller, ticket: Ticket<'a>) -> Self {
+    pub fn new(intake: &'a Intake, disk: &'a Caller, ticket: Ticket<'a>) -> Self {
         Self {
-            shared,
+            intake,
             disk,
             ticket,
             landed: Vec::new(),
@@ -67,7 +81,7 @@ impl<'a> Incoming<'a> {
             bytes: 0,
             memory: 0,
             started_at: unix_now(),
-            failures_at_start: shared.verified.sync_failures(),
+            failures_at_start: intake.verified.sync_failures(),
             failure: None,
             answered: false,
             last: None,
@@ -124,7 +138,7 @@ impl<'a> Incoming<'a> {
     /// The sender leaves the entry out.
     fn skip(&mut self, entry: u64) {
         let call = self.disk.enter();
-        let skipped = self.shared.files.skip(&*self.shared.destination, entry);
+        let skipped = self.intake.site.files.skip(&*self.intake.site.destination, entry);
         drop(call);
         if let Err(error) = skipped {
             self.fail(error);
@@ -139,7 +153,7 @@ impl<'a> Incoming<'a> {
             Reach::Chunk => return self.fail(io::Error::other(format!("{}: {error}", percent::encode(&header.path)))),
         };
         let Ticket { chunk, attempt, replies, .. } = self.ticket;
-        if let Err(error) = self.shared.leave_out(replies, (chunk, attempt), header.entry, reason, &error) {
+        if let Err(error) = self.intake.site.leave_out(replies, (chunk, attempt), header.entry, reason, &error) {
             self.fail(error);
         }
     }
@@ -152,18 +166,18 @@ impl<'a> Incoming<'a> {
         }
         self.answered = true;
         let_go(&mut self.landed, &self.disk.enter());
-        self.shared.refuse(self.ticket.replies, self.ticket.chunk, self.ticket.attempt, Refusal::Full(error.to_string()));
+        self.intake.site.refuse(self.ticket.replies, self.ticket.chunk, self.ticket.attempt, Refusal::Full(error.to_string()));
     }
 
     fn segment(&mut self, reader: &mut FrameReader, header: SegmentHeader) -> Result<bool, StreamError> {
-        let is_part = is_part(&header, self.shared.plan.total_bytes())?;
+        let is_part = is_part(&header, self.intake.total_bytes)?;
         self.memory += memory_of(&header);
         // What cannot be read is refused with the entry.
         let attributes = Attributes::parse(&header.attributes).unwrap_or_default();
-        if let Err(what) = self.shared.preserve.check(header.kind, &attributes) {
+        if let Err(what) = self.intake.preserve.check(header.kind, &attributes) {
             return Err(StreamError::Protocol(format!("entry {} brings {what}, which this transfer does not keep", header.entry)));
         }
-        let mut hasher = if is_part { self.shared.proof.part(header.offset) } else { self.shared.proof.whole() };
+        let mut hasher = if is_part { self.intake.proof.part(header.offset) } else { self.intake.proof.whole() };
         self.last = None;
         let call = self.disk.enter();
         let mut target = self.target(&header, is_part);
@@ -206,7 +220,7 @@ impl<'a> Incoming<'a> {
                     }
                     left -= length;
                     self.bytes += length;
-                    self.shared.counters.moved(length);
+                    self.intake.site.counters.moved(length);
                     continue;
                 }
                 Frame::Hole(length) if length <= left && !copies => {
@@ -223,7 +237,7 @@ impl<'a> Incoming<'a> {
                     }
                     left -= length;
                     self.bytes += length;
-                    self.shared.counters.moved(length);
+                    self.intake.site.counters.moved(length);
                     continue;
                 }
                 Frame::Abort { .. } => return Ok(false),
@@ -249,7 +263,7 @@ impl<'a> Incoming<'a> {
                 frame -= count;
                 left -= count as u64;
                 self.bytes += count as u64;
-                self.shared.counters.moved(count as u64);
+                self.intake.site.counters.moved(count as u64);
             }
         }
         self.last = Some(header.entry);
@@ -276,9 +290,9 @@ impl<'a> Incoming<'a> {
             let offer = Offer { header, block, digests, heard };
             offer.check()?;
             // What cannot be looked at is not there.
-            Ok::<_, StreamError>(offer.answer(target.part(), &*self.shared.destination).unwrap_or_default())
+            Ok::<_, StreamError>(offer.answer(target.part(), &*self.intake.site.destination).unwrap_or_default())
         };
-        let blocks = self.shared.reading().during(answer)?;
+        let blocks = self.intake.site.reading().during(answer)?;
         let Ticket { chunk, attempt, replies, .. } = self.ticket;
         replies.send(&Frame::Has { chunk, attempt, blocks: blocks.clone() })?;
         Ok(Had::new(header.length, blocks))
@@ -292,7 +306,7 @@ impl<'a> Incoming<'a> {
     /// The file in the place of a whole one, if it may have the same bytes.
     fn in_its_place(&self, header: &SegmentHeader) -> Option<Box<dyn Basis>> {
         let _call = self.disk.enter();
-        let found = self.shared.destination.in_place(header).ok().flatten();
+        let found = self.intake.site.destination.in_place(header).ok().flatten();
         found.filter(|basis| basis.size() == Some(header.size))
     }
 
@@ -327,7 +341,7 @@ impl<'a> Incoming<'a> {
         if self.failure.is_some() || self.answered {
             return Target::Nowhere;
         }
-        let made = Target::of(self.shared, header, is_part);
+        let made = self.intake.site.target(header, is_part);
         made.unwrap_or_else(|error| {
             self.refused(header, error);
             Target::Nowhere
@@ -367,7 +381,7 @@ impl<'a> Incoming<'a> {
             None => None,
         };
         if let Some(refusal) = refusal {
-            self.shared.refuse(replies, chunk, attempt, refusal);
+            self.intake.site.refuse(replies, chunk, attempt, refusal);
             return;
         }
         let verified = Verified {
@@ -384,7 +398,7 @@ impl<'a> Incoming<'a> {
             replies: Arc::clone(replies),
         };
         let (memory, bytes) = (verified.memory, verified.bytes);
-        self.shared.verified.push(verified, memory, bytes);
+        self.intake.verified.push(verified, memory, bytes);
     }
 }
 

@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use super::Shared;
-use super::commit::{Landed, Refusal, Verified};
-use super::large::{Files, Large, Synced};
+use super::verified::{Landed, Verified};
 use crate::defaults::AHEAD_NAMES;
 use crate::documents::entry::Kind;
 use crate::documents::event::SkipReason;
 use crate::documents::percent;
 use crate::ends::problem::{Reach, is_first_missing, is_superseded, reach};
 use crate::ends::{OpenDestination, Placed};
+use crate::receive::files::large::{Files, Large, Synced};
+use crate::receive::files::refusal::Refusal;
+use crate::receive::files::site::Site;
+use crate::receive::outcome::End;
 use crate::tempo::{Tempo, timed};
 use crate::thread::{self, lock};
 use crate::under_way::{Call, UnderWay};
@@ -131,9 +133,9 @@ impl<'a> Placing<'a> {
     }
 
     /// An entry that cannot be placed for a reason of its own is left out. The `call` goes on with each.
-    pub fn place_all(&mut self, shared: &Shared, chunk: &mut Verified, call: &Call) -> Result<Come, Unplaced> {
+    pub fn place_all(&mut self, site: &Site, end: &End, chunk: &mut Verified, call: &Call) -> Result<Come, Unplaced> {
         let mut come = Come::default();
-        let mut placed = self.place_each(&*shared.destination, &shared.files, std::mem::take(&mut chunk.landed), call).into_iter();
+        let mut placed = self.place_each(&*site.destination, &site.files, std::mem::take(&mut chunk.landed), call).into_iter();
         for (entry, result) in placed.by_ref() {
             match result {
                 Ok(Came::Complete(entries)) => come.complete += entries,
@@ -142,13 +144,13 @@ impl<'a> Placing<'a> {
                     tracing::warn!(chunk = chunk.chunk, entry, what = unplaced.what, error = %unplaced.error, "it waits for its first name");
                 }
                 Err(unplaced) => {
-                    let Some(reason) = self.tries.leaves_out((Some(chunk.chunk), entry), &unplaced, || shared.check_destination()) else {
+                    let Some(reason) = self.tries.leaves_out((Some(chunk.chunk), entry), &unplaced, || end.check_there(site)) else {
                         placed.filter_map(|(entry, result)| Some((entry, result.err()?))).for_each(|(entry, Unplaced { what, error })| {
                             tracing::warn!(chunk = chunk.chunk, entry, what, %error, "not placed either");
                         });
                         return Err(unplaced);
                     };
-                    shared.leave_out(&chunk.replies, (chunk.chunk, chunk.attempt), entry, reason, &unplaced.error)?;
+                    site.leave_out(&chunk.replies, (chunk.chunk, chunk.attempt), entry, reason, &unplaced.error)?;
                 }
             }
         }

@@ -6,10 +6,13 @@
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, Mutex};
 
-use super::Shared;
-use super::commit::{OnDisk, Refusal, Verified, delivery};
-use super::large::Large;
+use super::checkpoint::OnDisk;
 use super::placing::{Tries, Unplaced, settled};
+use super::verified::Verified;
+use crate::receive::files::large::Large;
+use crate::receive::files::refusal::Refusal;
+use crate::receive::files::site::Site;
+use crate::receive::outcome::End;
 use crate::thread::lock;
 
 /// A chunk whose other entries are in their places.
@@ -21,41 +24,41 @@ pub struct Waiting {
 }
 
 /// Runs until the committer has let go of the queue.
-pub fn run(shared: &Shared, tries: &Tries, waiting: &Mutex<Receiver<Waiting>>, on_disk: &SyncSender<OnDisk>) {
+pub fn run(site: &Site, end: &End, tries: &Tries, waiting: &Mutex<Receiver<Waiting>>, on_disk: &SyncSender<OnDisk>) {
     loop {
         // Not in the loop's head, where the lock would be held for as long as the files are read.
         let next = lock(waiting).recv();
         let Ok(Waiting { chunk, complete, files }) = next else { return };
         // The process ends: the sender hears nothing, and sends the chunk again.
-        let Some(checked) = check(shared, tries, &chunk, &files) else { continue };
+        let Some(checked) = check(site, end, tries, &chunk, &files) else { continue };
         let memory = chunk.memory;
         let (mut deliveries, mut placed) = (Vec::new(), Vec::new());
         match checked {
             Ok(more) => {
-                deliveries.extend(delivery(&chunk));
+                deliveries.extend(chunk.delivery());
                 placed.push((chunk, complete + more));
             }
-            Err(refusal) => shared.refuse(&chunk.replies, chunk.chunk, chunk.attempt, refusal),
+            Err(refusal) => site.refuse(&chunk.replies, chunk.chunk, chunk.attempt, refusal),
         }
         let _ = on_disk.send(OnDisk { deliveries, placed, chunks: 1, memory });
     }
 }
 
 /// Number of files that are in their places by it; none once the process is told to stop.
-fn check(shared: &Shared, tries: &Tries, chunk: &Verified, files: &[Arc<Large>]) -> Option<Result<u64, Refusal>> {
+fn check(site: &Site, end: &End, tries: &Tries, chunk: &Verified, files: &[Arc<Large>]) -> Option<Result<u64, Refusal>> {
     let mut complete = 0;
     for file in files {
-        let checked = match file.check(&shared.reading(), &|| !shared.stop.is_requested()) {
+        let checked = match file.check(&site.reading(), &|| !end.stop.is_requested()) {
             Ok(None) => return None,
-            Ok(Some(synced)) => settled(&*shared.destination, &shared.files, file.entry(), synced),
+            Ok(Some(synced)) => settled(&*site.destination, &site.files, file.entry(), synced),
             Err(error) => Err(error),
         };
         let checked = checked.or_else(|error| {
             let unplaced = Unplaced::at(file.path(), error);
-            let Some(reason) = tries.leaves_out((None, file.entry()), &unplaced, || shared.check_destination()) else {
+            let Some(reason) = tries.leaves_out((None, file.entry()), &unplaced, || end.check_there(site)) else {
                 return Err(unplaced);
             };
-            shared.leave_out(&chunk.replies, (chunk.chunk, chunk.attempt), file.entry(), reason, &unplaced.error)?;
+            site.leave_out(&chunk.replies, (chunk.chunk, chunk.attempt), file.entry(), reason, &unplaced.error)?;
             Ok(0)
         });
         match checked {
@@ -63,8 +66,8 @@ fn check(shared: &Shared, tries: &Tries, chunk: &Verified, files: &[Arc<Large>])
             Err(unplaced) => return Some(Err(unplaced.into())),
         }
     }
-    let call = shared.disk.enter();
-    let noted = shared.destination.sync_notes().map_err(|error| Refusal::of(&error, "journal: "));
+    let call = site.disk.enter();
+    let noted = site.destination.sync_notes().map_err(|error| Refusal::of(&error, "journal: "));
     drop(call);
     Some(noted.map(|()| complete))
 }

@@ -3,7 +3,7 @@
 use rustix::io::Errno;
 
 use super::*;
-use crate::ends::Heard;
+use crate::ends::{Heard, Version};
 use crate::under_way::UnderWay;
 
 /// A destination whose server answers so many looks with an error.
