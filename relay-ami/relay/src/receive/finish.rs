@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::files::site::Site;
+use super::files::Site;
 use super::outcome::{End, Outcome};
 use crate::control::{self, Control, ControlError, Seat};
 use crate::defaults::{CONTROL_PAUSE, LOOK_NAMED, LOOK_TRIES};

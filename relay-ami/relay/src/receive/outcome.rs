@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Mutex;
 
-use super::files::site::Site;
+use super::files::Site;
 use crate::control::ControlError;
 use crate::stop::Stop;
 use crate::thread::lock;

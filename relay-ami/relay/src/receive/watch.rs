@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::commit::queue::CommitQueue;
-use super::commit::verified::Verified;
-use super::files::site::Site;
+use super::commit::CommitQueue;
+use super::commit::Verified;
+use super::files::Site;
 use super::outcome::{End, Outcome};
 use crate::control::Control;
 use crate::defaults;

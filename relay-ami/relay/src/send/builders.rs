@@ -8,9 +8,8 @@ use crate::documents::chunk::{Chunk, ChunkState};
 use crate::documents::entry::Segment;
 use crate::documents::plan::TransferPlan;
 use crate::documents::text::{PathId, PlanId, SchemaVersion1, TransferId};
-use crate::send::queue::taker::Taker;
-use crate::send::streams::handle::Handle;
-use crate::send::streams::pace::Rest;
+use crate::send::queue::Taker;
+use crate::send::streams::{Handle, Rest};
 use crate::send::work::Work;
 
 /// One chunk of data, then directories in three chunks.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::error::SendError;
 use super::manifests::{Manifests, adjacent};
 use super::questions::Questions;
-use super::settled::chunks::Chunks;
+use super::settled::Chunks;
 use crate::control::Control;
 use crate::defaults::WATCH_INTERVAL;
 use crate::documents::chunk::{Chunk, ChunkState};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::error::SendError;
-use super::queue::work_queue::WorkQueue;
+use super::queue::WorkQueue;
 use crate::defaults::CONTROL_PAUSE;
 use crate::stop::Stop;
 use crate::under_way::UnderWay;

@@ -6,13 +6,11 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use super::error::{SendError, Trouble};
-use super::lanes::paths::Lanes;
+use super::lanes::Lanes;
 use super::questions::Questions;
-use super::settled::chunks::Chunks;
-use super::settled::ending::Ending;
-use super::settled::outcome::{Outcome, outcome};
-use super::streams::greeting::Streams;
-use super::streams::keepalive::Keepalives;
+use super::settled::outcome::outcome;
+use super::settled::{Chunks, Ending, Outcome};
+use super::streams::{Keepalives, Streams};
 use crate::control::Control;
 use crate::defaults;
 use crate::progress::Reporter;

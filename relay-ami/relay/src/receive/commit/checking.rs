@@ -9,9 +9,7 @@ use std::sync::{Arc, Mutex};
 use super::checkpoint::OnDisk;
 use super::placing::{Tries, Unplaced, settled};
 use super::verified::Verified;
-use crate::receive::files::large::Large;
-use crate::receive::files::refusal::Refusal;
-use crate::receive::files::site::Site;
+use crate::receive::files::{Large, Refusal, Site};
 use crate::receive::outcome::End;
 use crate::thread::lock;
 

@@ -22,8 +22,7 @@ use crate::defaults::{
     CHECK_QUEUE, CHECKPOINT_QUEUE, COMMIT_QUEUE, READBACK_BATCH, READBACK_THREADS, STACK_BYTES, SYNC_INTERVAL, SYNC_PAUSES,
 };
 use crate::documents::command::Verify;
-use crate::receive::files::refusal::Refusal;
-use crate::receive::files::site::Site;
+use crate::receive::files::{Refusal, Site};
 use crate::receive::outcome::End;
 
 /// The loop that has the disk.

@@ -1,10 +1,16 @@
 //! From verified to delivered: sync, rename, note in the journal, checkpoint, acknowledge.
 
 mod checking;
-pub mod checkpoint;
-pub mod committer;
+mod checkpoint;
+mod committer;
 mod placing;
-pub mod queue;
+mod queue;
 mod readback;
-pub mod sending;
+mod sending;
 pub mod verified;
+
+pub use checkpoint::Checkpoint;
+pub use committer::Committer;
+pub use queue::CommitQueue;
+pub use sending::Sending;
+pub use verified::{Landed, Verified};

@@ -13,7 +13,7 @@ use crate::documents::entry::Kind;
 use crate::documents::event::FailureReason;
 use crate::ends::Heard;
 use crate::look::Reading;
-use crate::receive::files::refusal::Refusal;
+use crate::receive::files::Refusal;
 use crate::thread::lock;
 
 /// Reads what all chunks brought, which must be synced. Those whose bytes are not what came, by their index.
@@ -64,7 +64,7 @@ mod tests {
     use crate::digest::Proof;
     use crate::documents::text::{PlanId, TransferId};
     use crate::ends::{Destination as _, OpenDestination};
-    use crate::receive::files::large::Files;
+    use crate::receive::files::Files;
     use crate::under_way::UnderWay;
     use crate::wire::frame::SegmentHeader;
     use cpt_ends_posix::PosixDestination;

@@ -8,7 +8,7 @@ use crate::digest::{Digest, to_hex};
 use crate::documents::entry::Kind;
 use crate::documents::text::HexDigest;
 use crate::ends::SmallFile;
-use crate::receive::files::large::Part;
+use crate::receive::files::Part;
 use crate::stream::Replies;
 use crate::under_way::Call;
 use crate::wire::frame::SegmentHeader;

@@ -7,7 +7,7 @@ use super::alive::Listeners;
 use super::gate::{Gate, Greeted};
 use super::incoming::{Incoming, Intake, Ticket};
 use crate::acceptor::Unauthenticated;
-use crate::receive::commit::sending::Sending;
+use crate::receive::commit::Sending;
 use crate::receive::finish::{Claim, Finish};
 use crate::secure::record::{Opener, Sealer};
 use crate::stream::{FrameReader, StreamError};

@@ -5,13 +5,9 @@ use std::time::Instant;
 
 use super::lease::Lease;
 use crate::send::error::Trouble;
-use crate::send::reading::chunk_writer::Reading;
-use crate::send::settled::chunks::Chunks;
-use crate::send::settled::ending::Ending;
-use crate::send::streams::blame::Blame;
-use crate::send::streams::greeting::Streams;
-use crate::send::streams::hearing::Hearing;
-use crate::send::streams::pace::Pace;
+use crate::send::reading::Reading;
+use crate::send::settled::{Chunks, Ending};
+use crate::send::streams::{Blame, Hearing, Pace, Streams};
 use crate::stop::Stop;
 
 /// What a lane opens its streams by, takes its chunks from and reads them with, and what lanes know of each other.

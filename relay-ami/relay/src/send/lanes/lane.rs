@@ -11,11 +11,9 @@ use crate::defaults::{COMES_BACK_LOOK, COMES_BACK_WITHIN, RECONNECT_PAUSE, RECON
 use crate::documents::command::Compress;
 use crate::documents::membership::Path;
 use crate::send::error::SendError;
-use crate::send::reading::chunk_writer::ChunkWriter;
-use crate::send::reading::packing::Packer;
+use crate::send::reading::{ChunkWriter, Packer};
 use crate::send::streams::blame;
-use crate::send::streams::greeting::LaneError;
-use crate::send::streams::handle::Handle;
+use crate::send::streams::{Handle, LaneError};
 use crate::stream::StreamError;
 use crate::thread::lock;
 

@@ -1,11 +1,15 @@
 //! Lanes: as many as paths need, each of which pulls chunks and sends them.
 
-pub mod common;
+mod common;
 mod growth;
 mod lane;
-pub mod lease;
+mod lease;
 mod link;
-pub mod paths;
+mod paths;
 mod sending;
 mod taking;
 mod unacknowledged;
+
+pub use common::Common;
+pub use lease::Lease;
+pub use paths::Lanes;

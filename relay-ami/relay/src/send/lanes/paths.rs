@@ -15,8 +15,7 @@ use crate::documents::event::LaneProgress;
 use crate::documents::event::round;
 use crate::documents::membership::{Membership, Path};
 use crate::documents::text::PathId;
-use crate::send::streams::handle::Handle;
-use crate::send::streams::pretest::Pretests;
+use crate::send::streams::{Handle, Pretests};
 use crate::socket_options::Counters;
 use crate::{descriptors, memory};
 

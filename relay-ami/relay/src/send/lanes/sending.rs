@@ -6,9 +6,8 @@ use super::unacknowledged::Unacknowledged;
 use crate::documents::entry::Segment;
 use crate::had::LEAST_BYTES;
 use crate::progress::Counters;
-use crate::send::reading::offers::Offers;
-use crate::send::reading::sink::Caller;
-use crate::send::streams::handle::Handle;
+use crate::send::reading::{Caller, Offers};
+use crate::send::streams::Handle;
 use crate::send::work::Work;
 
 /// One chunk on one lane.

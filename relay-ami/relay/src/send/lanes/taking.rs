@@ -6,10 +6,9 @@ use std::time::{Duration, Instant};
 
 use super::link::Link;
 use crate::defaults::LANE_WINDOW;
-use crate::send::queue::taker::Taker;
-use crate::send::reading::chunk_writer::ChunkWriter;
-use crate::send::streams::handle::Handle;
-use crate::send::streams::pace::Rest;
+use crate::send::queue::Taker;
+use crate::send::reading::ChunkWriter;
+use crate::send::streams::{Handle, Rest};
 use crate::stream::StreamError;
 use crate::thread::lock;
 use crate::wire::frame::Frame;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use crate::send::noted::sent::Sent;
+use crate::send::noted::Sent;
 use crate::send::work::Work;
 use crate::thread::lock;
 

@@ -1,7 +1,12 @@
 //! What a sender keeps of what it has sent, and of what it left out.
 
 mod left_out;
-pub mod sent;
+mod sent;
 pub mod sent_journal;
-pub mod skipped;
-pub mod states;
+mod skipped;
+mod states;
+
+pub use sent::Sent;
+pub use sent_journal::{Earlier, SentJournal};
+pub use skipped::Skipped;
+pub use states::{Joins, States};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::defaults::LATE_FACTOR;
-use crate::send::streams::handle::Handle;
+use crate::send::streams::Handle;
 use crate::send::work::Work;
 
 struct Carried {
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
     use crate::documents::text::PathId;
     use crate::send::builders::work;
-    use crate::send::streams::pace::Pace;
+    use crate::send::streams::Pace;
 
     const MB: u64 = 1_000_000;
 

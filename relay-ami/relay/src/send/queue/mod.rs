@@ -1,7 +1,11 @@
 //! Chunks that wait for a lane, and those that lanes have.
 
 mod hedge;
-pub mod held;
+mod held;
 mod state;
-pub mod taker;
-pub mod work_queue;
+mod taker;
+mod work_queue;
+
+pub use held::Patience;
+pub use taker::{Next, Taker};
+pub use work_queue::WorkQueue;

@@ -9,8 +9,7 @@ use super::held::Held;
 use super::taker::Taker;
 use crate::defaults::HEDGED_SHARE;
 use crate::documents::plan::TransferPlan;
-use crate::send::streams::handle::Handle;
-use crate::send::streams::pace::Rest;
+use crate::send::streams::{Handle, Rest};
 use crate::send::work::{GivenUp, Verdict, Work};
 
 #[derive(Default)]

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::send::streams::handle::Handle;
-use crate::send::streams::pace::Rest;
+use crate::send::streams::Handle;
+use crate::send::streams::Rest;
 use crate::send::work::Work;
 
 /// A lane as the work queue sees it.

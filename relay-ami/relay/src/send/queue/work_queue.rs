@@ -11,7 +11,7 @@ use crate::control::unix_now;
 use crate::defaults::{MAX_NOT_BEFORE, QUEUE_CHUNKS, QUEUE_MANIFEST_BYTES};
 use crate::documents::chunk::{Chunk, ChunkState};
 use crate::documents::plan::TransferPlan;
-use crate::send::streams::handle::Handle;
+use crate::send::streams::Handle;
 use crate::send::work::{GivenUp, Verdict, Work};
 use crate::thread::lock;
 

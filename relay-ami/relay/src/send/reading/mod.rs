@@ -1,10 +1,16 @@
 //! The source, read chunk by chunk.
 
 mod ahead;
-pub mod chunk_error;
-pub mod chunk_writer;
-pub mod offers;
-pub mod packing;
+mod chunk_error;
+mod chunk_writer;
+mod offers;
+mod packing;
 mod second_look;
 pub mod segments;
-pub mod sink;
+mod sink;
+
+pub use chunk_error::ChunkError;
+pub use chunk_writer::{ChunkWriter, Digester, Reading};
+pub use offers::Offers;
+pub use packing::Packer;
+pub use sink::Caller;

@@ -10,7 +10,7 @@ use crate::digest::{Digest, Proof};
 use crate::documents::entry::Segment;
 use crate::documents::event::SkipReason;
 use crate::ends::{SourceFailure, SourceFile, Version};
-use crate::send::noted::states::{Joins, States};
+use crate::send::noted::{Joins, States};
 
 /// Pause of a lane whose file another one looks at.
 const PAUSE: Duration = Duration::from_millis(50);

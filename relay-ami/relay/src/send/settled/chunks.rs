@@ -14,13 +14,9 @@ use crate::documents::event::FailureReason;
 use crate::documents::plan::TransferPlan;
 use crate::entry_table::EntryTable;
 use crate::progress::Counters;
-use crate::send::noted::sent::Sent;
-use crate::send::noted::sent_journal::{Earlier, SentJournal};
-use crate::send::noted::skipped::Skipped;
-use crate::send::noted::states::States;
-use crate::send::queue::held::Patience;
-use crate::send::queue::work_queue::WorkQueue;
-use crate::send::streams::handle::Handle;
+use crate::send::noted::{Earlier, Sent, SentJournal, Skipped, States};
+use crate::send::queue::{Patience, WorkQueue};
+use crate::send::streams::Handle;
 use crate::send::work::Work;
 use crate::thread::lock;
 

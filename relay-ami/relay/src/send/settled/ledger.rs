@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use crate::digest::{Digest, Proof};
 use crate::entry_table::EntryTable;
-use crate::send::noted::sent::Sent;
-use crate::send::noted::states::States;
+use crate::send::noted::{Sent, States};
 
 /// Digests of whole entries, and of the parts of files that are not complete yet.
 pub struct Ledger {

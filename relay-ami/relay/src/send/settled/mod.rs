@@ -1,9 +1,14 @@
 //! What becomes of chunks that a lane has sent: delivered, failed, read or sent again.
 
-pub mod chunks;
+mod chunks;
 pub mod decisions;
-pub mod ending;
+mod ending;
 pub mod failures;
 mod ledger;
 pub mod outcome;
-pub mod recall;
+mod recall;
+
+pub use chunks::{Chunks, Inboxes};
+pub use ending::{Ending, Repair};
+pub use outcome::{Outcome, Totals};
+pub use recall::Recall;

@@ -12,7 +12,7 @@ use crate::defaults::{CONTROL_PAUSE, RECALL_CHUNKS};
 use crate::documents::chunk::Chunk;
 use crate::send::error::SendError;
 use crate::send::manifests::{Manifests, adjacent};
-use crate::send::reading::chunk_writer::{Digester, Reading};
+use crate::send::reading::{Digester, Reading};
 use crate::send::work::Work;
 use crate::stop::Stop;
 

@@ -1,9 +1,17 @@
 //! Streams to the receiver and to relays, and what they say of the network.
 
 pub mod blame;
-pub mod greeting;
-pub mod handle;
+mod greeting;
+mod handle;
 pub mod hearing;
-pub mod keepalive;
-pub mod pace;
-pub mod pretest;
+mod keepalive;
+mod pace;
+mod pretest;
+
+pub use blame::Blame;
+pub use greeting::{LaneError, Streams};
+pub use handle::Handle;
+pub use hearing::Hearing;
+pub use keepalive::Keepalives;
+pub use pace::{Pace, Rest, Speed};
+pub use pretest::Pretests;
