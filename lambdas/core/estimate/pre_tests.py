@@ -27,7 +27,7 @@ def seconds(probe_seconds: float, pairs: int, hops: int = 1) -> float:
     """How long the pre-test of so many pairs takes, or of so many paths with `hops` hops between relays.
 
     All paths are measured at once, the hops of one after another. Then one probe within the source's region says what
-    the source sends there, which is the same to any relay (`relay-ami/relay/src/send/pretest.rs`).
+    the source sends there, which is the same to any relay (`relay-ami/relay/src/send/streams/pretest.rs`).
     """
     return (hops + INNER_SHARE) * probe_seconds if pairs else 0.0
 

@@ -4,32 +4,21 @@
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
-pub mod acceptor;
-pub mod compare;
 pub mod defaults;
-pub mod descriptors;
 pub mod epoch;
-mod had;
 pub mod look;
-pub mod memory;
+pub mod machine;
 pub mod mirror;
-pub mod net;
 mod objects;
-pub mod peer;
 pub mod probe;
 pub mod progress;
-pub mod ready;
 pub mod receive;
 pub mod relay;
-pub mod route;
-mod sample;
-pub mod scan;
 pub mod send;
-mod socket_options;
-pub mod splice;
-pub mod stream;
+pub mod sockets;
+pub mod survey;
+pub mod transport;
 pub mod under_way;
-pub mod watchdog;
 
 pub use cpt_control as control;
 pub use cpt_ends::{self as ends, entry_table, select};

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use crate::defaults::{CONNECT_TIMEOUT, PROBE_BYTES};
-use crate::net;
+use crate::sockets::net;
 use crate::stop::Stop;
 
 /// Says that a CPT probe answered, not some other server.
@@ -35,7 +35,7 @@ pub struct Report {
 impl Report {
     /// No address could be listened on.
     #[must_use]
-    pub fn refused(error: &crate::net::ListenError) -> Self {
+    pub fn refused(error: &crate::sockets::net::ListenError) -> Self {
         Self {
             schema_version: 1,
             mode: "listen",

@@ -20,14 +20,16 @@ use cpt_relay::documents::event::{Event, Progress};
 use cpt_relay::documents::plan::TransferPlan;
 use cpt_relay::documents::text::{SchemaVersion1, TransferId};
 use cpt_relay::ends::Source;
+use cpt_relay::epoch;
+use cpt_relay::machine::ready::ReadyFile;
+use cpt_relay::machine::{descriptors, memory};
 use cpt_relay::rate::RateRules;
-use cpt_relay::ready::ReadyFile;
 use cpt_relay::receive::{self, ReceiveError};
-use cpt_relay::route::Router;
 use cpt_relay::secure::keys::{Identity, generate_route_key, kept_route_key, route_public};
 use cpt_relay::send::{self, Patience, SendError};
 use cpt_relay::stop::Stop;
-use cpt_relay::{descriptors, epoch, memory, peer};
+use cpt_relay::transport::peer;
+use cpt_relay::transport::route::Router;
 
 /// Listens, makes itself known, receives, tells how it ended. The configuration's epoch is the first of its start.
 pub fn run_receiver(

@@ -70,7 +70,7 @@ pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 pub fn run(command: impl FnOnce() -> Result<ExitCode, CliError>, usage: &str) -> ExitCode {
     start_log();
     end_with_any_thread();
-    cpt_relay::descriptors::raise();
+    cpt_relay::machine::descriptors::raise();
     let error = match command() {
         Ok(code) => return code,
         Err(error) => error,

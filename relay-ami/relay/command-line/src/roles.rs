@@ -18,7 +18,6 @@ use super::{CliError, Failure, allowed_paths};
 use cpt_control_aws::aws::Aws;
 use cpt_control_aws::clients::Setup;
 use cpt_ends_posix::{self as posix, PosixDestination, PosixSource};
-use cpt_relay::acceptor::Limits;
 use cpt_relay::control::{Control, ControlError};
 use cpt_relay::defaults::{CONTROL_START, ORDER_KEPT, PROBE_REFUSED, THREADS_AT_ONCE};
 use cpt_relay::documents::command::{self, Command};
@@ -26,12 +25,17 @@ use cpt_relay::documents::end::{DestinationEnd, MachineDestination, SourceEnd};
 use cpt_relay::documents::plan::TransferPlan;
 use cpt_relay::documents::text::{AnnouncementKey, KeepName, TransferId};
 use cpt_relay::ends::Destination as _;
+use cpt_relay::machine::ready::ReadyFile;
+use cpt_relay::machine::{descriptors, ready, watchdog};
 use cpt_relay::rate::{Bucket, RateRules};
-use cpt_relay::ready::ReadyFile;
 use cpt_relay::receive;
 use cpt_relay::send::{Patience, sent_journal};
+use cpt_relay::sockets::acceptor::Limits;
+use cpt_relay::sockets::net;
 use cpt_relay::stop::Stop;
-use cpt_relay::{compare, descriptors, net, peer, probe, ready, relay, scan, watchdog};
+use cpt_relay::survey::{compare, scan};
+use cpt_relay::transport::peer;
+use cpt_relay::{probe, relay};
 
 /// Waits for a ready file and prints it.
 pub(super) fn await_ready(options: &Options) -> Result<ExitCode, CliError> {

@@ -11,8 +11,8 @@ use cpt_relay::documents::extras::Extra;
 use cpt_relay::documents::membership::Membership;
 use cpt_relay::documents::percent;
 use cpt_relay::documents::plan::TransferPlan;
-use cpt_relay::peer::{route_key_from_text, to_text};
 use cpt_relay::rate::RateRules;
+use cpt_relay::transport::peer::{route_key_from_text, to_text};
 use serde::Serialize;
 
 /// What is read is written as something that reads the same.

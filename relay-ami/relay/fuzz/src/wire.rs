@@ -8,10 +8,10 @@ use std::sync::LazyLock;
 
 use crate::fixed_keys::{opener, sealer};
 use cpt_relay::documents::text::TransferId;
-use cpt_relay::route::{Router, rate};
 use cpt_relay::secure::keys::{generate_route_key, route_public};
 use cpt_relay::secure::record::DATA_BYTES;
-use cpt_relay::stream::FrameReader;
+use cpt_relay::transport::route::{Router, rate};
+use cpt_relay::transport::stream::FrameReader;
 use cpt_relay::wire::frame::{DATA, Frame, HEADER_BYTES, PACKED};
 use cpt_relay::wire::route::{Action, MAX_HEADER_BYTES, RouteHeader, read_signed};
 

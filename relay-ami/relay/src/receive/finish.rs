@@ -13,7 +13,7 @@ use crate::documents::plan::{PlanListing, TransferPlan};
 use crate::entry_table::EntryTable;
 use crate::look::{Found, Look};
 use crate::objects::digests::Digests;
-use crate::stream::{Replies, StreamError};
+use crate::transport::stream::{Replies, StreamError};
 use crate::under_way::UnderWay;
 use crate::wire::frame::Frame;
 

@@ -21,7 +21,6 @@ use outcome::End;
 pub use outcome::{Outcome, ReceiveError};
 use watch::Watch;
 
-use crate::acceptor::{Acceptor, Limits};
 use crate::control::{Control, Seat};
 use crate::defaults;
 use crate::documents::attributes::Preserve;
@@ -34,6 +33,7 @@ use crate::objects::digests::Digests;
 use crate::progress::{Counters, Reporter};
 use crate::rate::RateRules;
 use crate::secure::keys::Identity;
+use crate::sockets::acceptor::{Acceptor, Limits};
 use crate::stop::Stop;
 use crate::thread::spawn;
 use crate::under_way::UnderWay;
@@ -83,7 +83,7 @@ pub fn run(
     let (verified, queue) = CommitQueue::new(defaults::COMMIT_QUEUE, defaults::COMMIT_MEMORY);
     let (verified, asked, end) = (Arc::new(verified), Arc::new(UnderWay::default()), Arc::new(End::new(stop.clone())));
     let (sending, heard) = (Arc::new(Sending::default()), Arc::new(Listeners::default()));
-    let peer_key = crate::peer::pinned(Arc::clone(&control), Seat::SENDER);
+    let peer_key = crate::transport::peer::pinned(Arc::clone(&control), Seat::SENDER);
     let total_bytes = plan.total_bytes();
     let lanes = Arc::new(Lanes {
         gate: Gate { transfer, epoch, proof, rules, identity, peer_key, sender_epoch: AtomicU64::new(0) },

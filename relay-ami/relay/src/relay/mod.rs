@@ -12,10 +12,10 @@ use std::time::{Duration, Instant};
 
 pub use lifetime::Lifetime;
 
-use crate::acceptor::{Acceptor, Limits};
 use crate::defaults;
 use crate::documents::text::TransferId;
 use crate::rate::{Bucket, RateRules};
+use crate::sockets::acceptor::{Acceptor, Limits};
 use crate::stop::Stop;
 
 /// The input of a relay.

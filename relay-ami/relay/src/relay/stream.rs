@@ -5,12 +5,12 @@ use std::net::{SocketAddr, SocketAddrV4, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{Lifetime, Relay, probe};
-use crate::acceptor::Unauthenticated;
 use crate::deadline::Deadline;
-use crate::net::{dial, tune};
 use crate::secure::keys::random;
 use crate::secure::outlet::Outlet;
-use crate::splice::pump;
+use crate::sockets::acceptor::Unauthenticated;
+use crate::sockets::net::{dial, tune};
+use crate::sockets::splice::pump;
 use crate::wire::WireError;
 use crate::wire::route::{Action, Challenge, RouteHeader, STATUS_FAILED, STATUS_OK, STATUS_UNREACHABLE, read_signed};
 

@@ -9,7 +9,7 @@ mod manifests;
 mod noted;
 mod questions;
 mod queue;
-pub(crate) mod reading;
+mod reading;
 mod settled;
 mod streams;
 mod watch;
@@ -49,10 +49,10 @@ use crate::epoch::start_of;
 use crate::objects::digests::Digests;
 use crate::progress::Reporter;
 use crate::rate::{Bucket, RateRules};
-use crate::route::Router;
 use crate::secure::keys::{Identity, random};
 use crate::stop::Stop;
 use crate::thread::spawn;
+use crate::transport::route::Router;
 
 /// The input of a sender.
 pub struct Config {
@@ -97,7 +97,7 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
     let questions = Arc::new(Questions::new(Arc::clone(&chunks.queue), stop.clone()));
     let digests = Digests::new(Arc::clone(&control), &prefix, &plan.plan_id);
     let ending = Arc::new(Ending::new(seat, Arc::clone(&control), digests, manifests.clone(), Arc::clone(&questions), Arc::clone(&chunks)));
-    let peer_key = crate::peer::pinned(Arc::clone(&control), Seat::RECEIVER);
+    let peer_key = crate::transport::peer::pinned(Arc::clone(&control), Seat::RECEIVER);
     let transfer = router.transfer.clone();
     let streams = Arc::new(Streams { epoch, proof, compress, router, identity, peer_key, rules, limit: Bucket::unlimited() });
     let (hearing, trouble) = (Arc::new(Hearing::default()), Arc::new(Trouble::default()));

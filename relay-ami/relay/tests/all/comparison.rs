@@ -8,12 +8,12 @@ use std::time::{Duration, SystemTime};
 use cpt_ends_posix::{PosixDestination, PosixSource};
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan;
-use cpt_relay::compare::Listing;
 use cpt_relay::control::Control as _;
 use cpt_relay::documents::command::Compare;
 use cpt_relay::documents::entry::ListingEntry;
 use cpt_relay::ends::Destination as _;
-use cpt_relay::scan;
+use cpt_relay::survey::compare::Listing;
+use cpt_relay::survey::scan;
 use serde_json::Value;
 
 fn fill(root: &Path) {

@@ -5,8 +5,9 @@ use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan;
 use cpt_relay::documents::command::Compress;
 use cpt_relay::secure::record::DATA_BYTES;
+use cpt_relay::survey::scan;
 use cpt_relay::wire::frame::Frame;
-use cpt_relay::{receive, scan, send};
+use cpt_relay::{receive, send};
 
 use crate::destination::Siege;
 use crate::harness::{Transfer, noise, path};

@@ -8,8 +8,6 @@ use std::time::{Duration, Instant};
 use cpt_ends_posix::{PosixDestination, PosixSource};
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan;
-use cpt_relay::acceptor::Limits;
-use cpt_relay::compare::{Listing, Rule};
 use cpt_relay::control::{Control, KeyRecord, Seat};
 use cpt_relay::documents::attributes::{Owners, Preserve};
 use cpt_relay::documents::chunk::Chunk;
@@ -20,11 +18,16 @@ use cpt_relay::documents::survey::Survey;
 use cpt_relay::documents::text::{Address, LandingPath, PathId, SchemaVersion1, TransferId};
 use cpt_relay::ends::{Destination, Source};
 use cpt_relay::rate::RateRules;
-use cpt_relay::route::Router;
 use cpt_relay::secure::keys::{Identity, kept_route_key, route_public};
 use cpt_relay::send::{Patience, sent_journal};
+use cpt_relay::sockets::acceptor::Limits;
+use cpt_relay::sockets::net;
 use cpt_relay::stop::Stop;
-use cpt_relay::{net, peer, receive, relay, scan, send};
+use cpt_relay::survey::compare::{Listing, Rule};
+use cpt_relay::survey::scan;
+use cpt_relay::transport::peer;
+use cpt_relay::transport::route::Router;
+use cpt_relay::{receive, relay, send};
 use serde_json::Value;
 
 #[path = "running.rs"]
@@ -125,7 +128,7 @@ impl Transfer {
     fn planned(directory: tempfile::TempDir, chunk_size: u64, attempts: Option<u32>, from: &dyn Source) -> Self {
         Self::no_daemon_panics();
         // The tests of one binary run side by side in one process.
-        cpt_relay::descriptors::raise();
+        cpt_relay::machine::descriptors::raise();
         let id = TransferId::new("t-1").unwrap();
         let control = Arc::new(Directory::open(directory.path().join("control"), plan::RANGE_SIZE, attempts).unwrap());
         let survey = scan::source(from, &*control, "", scan::Options::default()).unwrap();

@@ -12,7 +12,8 @@ use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan::RANGE_SIZE;
 use cpt_relay::documents::text::{KeepName, TransferId};
 use cpt_relay::ends::Destination as _;
-use cpt_relay::{receive, scan, send};
+use cpt_relay::survey::scan;
+use cpt_relay::{receive, send};
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
 use serde_json::Value;
 

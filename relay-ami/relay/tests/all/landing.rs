@@ -16,7 +16,8 @@ use cpt_relay::documents::command::Compare;
 use cpt_relay::documents::selection::Selection;
 use cpt_relay::documents::survey::{listing_key, unselected_key};
 use cpt_relay::documents::text::LandingPath;
-use cpt_relay::{receive, scan, send};
+use cpt_relay::survey::scan;
+use cpt_relay::{receive, send};
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
 use serde_json::{Value, json};
 

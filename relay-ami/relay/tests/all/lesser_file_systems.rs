@@ -9,7 +9,8 @@ use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan;
 use cpt_relay::documents::attributes::Preserve;
 use cpt_relay::documents::command::Compare;
-use cpt_relay::{receive, scan, send};
+use cpt_relay::survey::scan;
+use cpt_relay::{receive, send};
 use rustix::fs::XattrFlags;
 
 use crate::harness::{Transfer, noise, path};

@@ -8,7 +8,8 @@ use cpt_laboratory::plan::{PLAN_KEY, RANGE_SIZE};
 use cpt_relay::control::Control as _;
 use cpt_relay::documents::chunk::ChunkState;
 use cpt_relay::documents::plan::TransferPlan;
-use cpt_relay::{receive, scan, send};
+use cpt_relay::survey::scan;
+use cpt_relay::{receive, send};
 use serde_json::Value;
 
 use crate::harness::{Transfer, noise, path, wait_for};

@@ -8,8 +8,8 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
 
-use cpt_relay::compare::Rule;
 use cpt_relay::documents::command::{Compare, Overwrite};
+use cpt_relay::survey::compare::Rule;
 use cpt_relay::{receive, send};
 
 use crate::harness::{Transfer, list, path};

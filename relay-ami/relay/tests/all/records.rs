@@ -14,7 +14,7 @@ use cpt_relay::rate::RateRules;
 use cpt_relay::secure::keys::Identity;
 use cpt_relay::secure::outlet::Outlet;
 use cpt_relay::secure::{SecureError, handshake};
-use cpt_relay::stream::{FrameReader, StreamError};
+use cpt_relay::transport::stream::{FrameReader, StreamError};
 use cpt_relay::wire::frame::Frame;
 
 use crate::fixed_keys::{opener, sealer};

@@ -4,8 +4,8 @@ use std::io::{Read, Write};
 use std::net::{SocketAddrV4, TcpStream};
 use std::time::Duration;
 
-use cpt_relay::route::Router;
 use cpt_relay::secure::keys::generate_route_key;
+use cpt_relay::transport::route::Router;
 use cpt_relay::wire::route::{Action, RouteHeader, STATUS_UNREACHABLE};
 
 use crate::harness::{Transfer, path};

@@ -9,7 +9,8 @@ use cpt_ends_posix::PosixSource;
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan::RANGE_SIZE;
 use cpt_relay::control::Control as _;
-use cpt_relay::{receive, scan, send};
+use cpt_relay::survey::scan;
+use cpt_relay::{receive, send};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::Value;
 

@@ -10,13 +10,13 @@ use cpt_relay::digest::{Digest, Proof};
 use cpt_relay::documents::chunk::{Chunk, item_key};
 use cpt_relay::documents::entry::Kind;
 use cpt_relay::documents::event::FailureReason;
-use cpt_relay::peer;
 use cpt_relay::rate::RateRules;
 use cpt_relay::secure::handshake;
 use cpt_relay::secure::keys::Identity;
 use cpt_relay::secure::outlet::Outlet;
 use cpt_relay::secure::record::Sealer;
-use cpt_relay::stream::FrameReader;
+use cpt_relay::transport::peer;
+use cpt_relay::transport::stream::FrameReader;
 use cpt_relay::wire::frame::{Frame, SegmentHeader, VERSION};
 use serde_json::json;
 

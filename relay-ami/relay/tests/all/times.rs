@@ -8,11 +8,12 @@ use std::time::{Duration, SystemTime};
 use cpt_ends_posix::{PosixDestination, PosixSource};
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan;
-use cpt_relay::compare::Listing;
 use cpt_relay::documents::command::Compare;
 use cpt_relay::documents::selection::Selection;
 use cpt_relay::ends::{Listed, Source as _};
-use cpt_relay::{receive, scan, send};
+use cpt_relay::survey::compare::Listing;
+use cpt_relay::survey::scan;
+use cpt_relay::{receive, send};
 
 use crate::harness::{Transfer, path};
 

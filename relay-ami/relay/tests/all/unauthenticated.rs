@@ -4,8 +4,8 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-use cpt_relay::acceptor::Limits;
 use cpt_relay::send;
+use cpt_relay::sockets::acceptor::Limits;
 use cpt_relay::wire::route::MAX_HEADER_BYTES;
 
 use crate::harness::{Running, Transfer, path, wait_for};

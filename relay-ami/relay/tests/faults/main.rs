@@ -39,8 +39,8 @@ fn main() {
     let factor = usize::try_from(number("CPT_FAULT_FACTOR").unwrap_or(1)).unwrap();
     println!("faults: seed {seed} (CPT_FAULT_SEED={seed} repeats it)");
     // Many transfers run side by side in this process: 1 391 open files were seen at a time.
-    cpt_relay::descriptors::raise();
-    if let Err(error) = cpt_relay::descriptors::check_total("the fault suite", OPEN_FILES) {
+    cpt_relay::machine::descriptors::raise();
+    if let Err(error) = cpt_relay::machine::descriptors::check_total("the fault suite", OPEN_FILES) {
         panic!("{error}");
     }
     let log = tally::Log::start();

@@ -155,8 +155,8 @@ fn main() {
     if std::env::var_os("CPT_MODEL_LOG").is_some() {
         tracing_subscriber::fmt().with_writer(std::io::stderr).init();
     }
-    cpt_relay::descriptors::raise();
-    if let Err(error) = cpt_relay::descriptors::check_total("the model test", OPEN_FILES) {
+    cpt_relay::machine::descriptors::raise();
+    if let Err(error) = cpt_relay::machine::descriptors::check_total("the model test", OPEN_FILES) {
         panic!("{error}");
     }
     if let Some(seconds) = number("CPT_LONG_RUN_SECONDS") {

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use cpt_ends_posix::PosixSource;
 use cpt_laboratory::plan;
-use cpt_relay::compare::{Listing, Rule};
 use cpt_relay::control::Control as _;
 use cpt_relay::documents::attributes::Preserve;
 use cpt_relay::documents::command::{Compare, Overwrite};
@@ -17,7 +16,8 @@ use cpt_relay::documents::percent;
 use cpt_relay::documents::selection::{Links, Selection, Unselected};
 use cpt_relay::documents::survey::{Survey, UNSELECTED_FOLDER, part_key};
 use cpt_relay::documents::text::TransferId;
-use cpt_relay::scan;
+use cpt_relay::survey::compare::{Listing, Rule};
+use cpt_relay::survey::scan;
 
 use crate::followed::followed;
 use crate::interfere::Op;

@@ -9,7 +9,7 @@ use crate::documents::entry::Kind;
 use crate::documents::text::HexDigest;
 use crate::ends::SmallFile;
 use crate::receive::files::Part;
-use crate::stream::Replies;
+use crate::transport::stream::Replies;
 use crate::under_way::Call;
 use crate::wire::frame::SegmentHeader;
 

@@ -11,7 +11,7 @@ use crate::ends::problem::in_words;
 use crate::ends::{Capabilities, OpenDestination};
 use crate::look::Reading;
 use crate::progress::Counters;
-use crate::stream::Replies;
+use crate::transport::stream::Replies;
 use crate::under_way::UnderWay;
 use crate::wire::frame::{Frame, SegmentHeader};
 

@@ -6,7 +6,7 @@ use super::large::Part;
 use crate::digest::is_subtree;
 use crate::documents::entry::Kind;
 use crate::ends::SmallFile;
-use crate::stream::StreamError;
+use crate::transport::stream::StreamError;
 use crate::wire::frame::SegmentHeader;
 
 /// Returns whether it is a part of a file. Fails where the sender breaks the protocol; `total_bytes` is what the plan holds.

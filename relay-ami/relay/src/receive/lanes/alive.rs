@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, Weak};
 
 use crate::defaults::{ALIVE_INTERVAL, BUSY_AFTER};
 use crate::stop::Stop;
-use crate::stream::Replies;
 use crate::thread::lock;
+use crate::transport::stream::Replies;
 use crate::under_way::UnderWay;
 use crate::wire::frame::Frame;
 

@@ -8,14 +8,14 @@ use crate::deadline::Deadline;
 use crate::digest::Proof;
 use crate::documents::text::TransferId;
 use crate::epoch::same_start;
-use crate::net::tune;
 use crate::rate::RateRules;
 use crate::secure::handshake::KeyCheck;
 use crate::secure::keys::Identity;
 use crate::secure::outlet::Outlet;
 use crate::secure::record::{Opener, Sealer};
 use crate::secure::{SecureError, handshake};
-use crate::stream::{FrameReader, Replies, StreamError};
+use crate::sockets::net::tune;
+use crate::transport::stream::{FrameReader, Replies, StreamError};
 use crate::wire::frame::{Frame, VERSION};
 
 /// What this end is, and whom it knows.

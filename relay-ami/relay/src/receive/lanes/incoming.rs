@@ -12,13 +12,13 @@ use crate::documents::event::FailureReason;
 use crate::documents::percent;
 use crate::ends::problem::{Reach, reach};
 use crate::ends::{Basis, Heard, read, zeros};
-use crate::had::{Had, LEAST_BYTES};
 use crate::receive::commit::verified::{let_go, memory_of};
 use crate::receive::commit::{CommitQueue, Landed, Verified};
 use crate::receive::files::basis::copy_whole;
 use crate::receive::files::target::is_part;
 use crate::receive::files::{Large, Offer, Refusal, Site, Target};
-use crate::stream::{FrameReader, Replies, StreamError};
+use crate::transport::had::{Had, LEAST_BYTES};
+use crate::transport::stream::{FrameReader, Replies, StreamError};
 use crate::under_way::Caller;
 use crate::wire::frame::{Frame, SegmentHeader};
 

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use super::alive::Listeners;
 use super::gate::{Gate, Greeted};
 use super::incoming::{Incoming, Intake, Ticket};
-use crate::acceptor::Unauthenticated;
 use crate::receive::commit::Sending;
 use crate::receive::finish::{Claim, Finish};
 use crate::secure::record::{Opener, Sealer};
-use crate::stream::{FrameReader, StreamError};
+use crate::sockets::acceptor::Unauthenticated;
+use crate::transport::stream::{FrameReader, StreamError};
 use crate::wire::frame::Frame;
 
 /// What serves each of the sender's lanes.

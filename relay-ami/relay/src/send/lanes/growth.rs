@@ -11,7 +11,7 @@ use crate::defaults::{
     LONG_ROUND_TRIP, START_LANES, START_MB_S,
 };
 use crate::documents::membership::MAX_LANES_PER_PATH;
-use crate::socket_options::Counters;
+use crate::sockets::socket_options::Counters;
 
 /// Bytes of one stream's send buffer when the kernel has grown it as far as it may (`tcp_wmem`, its third figure).
 #[must_use]

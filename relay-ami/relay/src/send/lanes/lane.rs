@@ -11,11 +11,12 @@ use crate::defaults::{COMES_BACK_LOOK, COMES_BACK_WITHIN, RECONNECT_PAUSE, RECON
 use crate::documents::command::Compress;
 use crate::documents::membership::Path;
 use crate::send::error::SendError;
-use crate::send::reading::{ChunkWriter, Packer};
+use crate::send::reading::ChunkWriter;
 use crate::send::streams::blame;
 use crate::send::streams::{Handle, LaneError};
-use crate::stream::StreamError;
 use crate::thread::lock;
+use crate::transport::packing::Packer;
+use crate::transport::stream::StreamError;
 
 /// One lane of one path and generation.
 pub struct Lane {

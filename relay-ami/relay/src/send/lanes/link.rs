@@ -16,8 +16,8 @@ use crate::send::reading::{ChunkError, ChunkWriter};
 use crate::send::settled::Repair;
 use crate::send::streams::Speed;
 use crate::send::work::{Verdict, Work};
-use crate::stream::{FrameReader, StreamError};
 use crate::thread::lock;
+use crate::transport::stream::{FrameReader, StreamError};
 use crate::wire::frame::Frame;
 
 /// State that the two threads of one stream share.

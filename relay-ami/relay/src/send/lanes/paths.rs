@@ -15,9 +15,9 @@ use crate::documents::event::LaneProgress;
 use crate::documents::event::round;
 use crate::documents::membership::{Membership, Path};
 use crate::documents::text::PathId;
+use crate::machine::{descriptors, memory};
 use crate::send::streams::{Handle, Pretests};
-use crate::socket_options::Counters;
-use crate::{descriptors, memory};
+use crate::sockets::socket_options::Counters;
 
 struct Running {
     path: Arc<Path>,

@@ -4,11 +4,11 @@ use std::sync::atomic::Ordering;
 
 use super::unacknowledged::Unacknowledged;
 use crate::documents::entry::Segment;
-use crate::had::LEAST_BYTES;
 use crate::progress::Counters;
 use crate::send::reading::{Caller, Offers};
 use crate::send::streams::Handle;
 use crate::send::work::Work;
+use crate::transport::had::LEAST_BYTES;
 
 /// One chunk on one lane.
 pub struct Sending<'a> {

@@ -9,8 +9,8 @@ use crate::defaults::LANE_WINDOW;
 use crate::send::queue::Taker;
 use crate::send::reading::ChunkWriter;
 use crate::send::streams::{Handle, Rest};
-use crate::stream::StreamError;
 use crate::thread::lock;
+use crate::transport::stream::StreamError;
 use crate::wire::frame::Frame;
 
 impl Taker for Link<'_> {

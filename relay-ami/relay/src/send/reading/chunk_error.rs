@@ -1,7 +1,7 @@
 //! Why a chunk was not sent to its end.
 
 use crate::ends::SourceFailure;
-use crate::stream::StreamError;
+use crate::transport::stream::StreamError;
 
 /// Why a chunk was not sent to its end.
 #[derive(Debug)]

@@ -7,7 +7,6 @@ use std::time::Instant;
 use super::ahead::{Helpers, Opened, Window};
 use super::chunk_error::ChunkError;
 use super::offers::{self, Offers};
-use super::packing::Packer;
 use super::second_look::SecondLook;
 use super::segments::{given_up, header, is_part, parse};
 use super::sink::{Caller, Nowhere, Reread, Sink, Stream};
@@ -15,13 +14,14 @@ use crate::digest::{Digest, Proof, is_subtree};
 use crate::documents::entry::Segment;
 use crate::documents::event::{FailureReason, SkipReason};
 use crate::ends::{Source, SourceFailure, SourceFile, Version, zeros};
-use crate::had::Had;
 use crate::secure::record::DATA_BYTES;
 use crate::secure::record::Sealer;
 use crate::send::noted::{Sent, Skipped, States};
 use crate::send::work::Work;
-use crate::stream::StreamError;
 use crate::tempo::Tempo;
+use crate::transport::had::Had;
+use crate::transport::packing::Packer;
+use crate::transport::stream::StreamError;
 use crate::wire::frame::Frame;
 
 /// What all who read the source share.

@@ -1,9 +1,9 @@
 //! Where the segments of a chunk go, and whom their reading asks and tells.
 
-use super::packing::Packer;
 use crate::documents::entry::Segment;
 use crate::secure::record::Sealer;
-use crate::stream::StreamError;
+use crate::transport::packing::Packer;
+use crate::transport::stream::StreamError;
 use crate::wire::frame::Frame;
 
 /// Whoever sends a chunk, as far as its writing asks and tells.

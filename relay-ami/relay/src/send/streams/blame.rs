@@ -65,9 +65,9 @@ mod tests {
     use super::*;
     use crate::documents::membership::Hop;
     use crate::documents::text::Address;
-    use crate::route::RouteError;
     use crate::send::streams::handle::Handle;
-    use crate::stream::StreamError;
+    use crate::transport::route::RouteError;
+    use crate::transport::stream::StreamError;
 
     fn refused(suspect: &str, kind: io::ErrorKind) -> LaneError {
         LaneError::Route(RouteError { what: "open".to_owned(), suspect: Some(suspect.to_owned()), source: kind.into() })

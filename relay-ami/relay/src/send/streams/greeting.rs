@@ -12,13 +12,13 @@ use crate::digest::Proof;
 use crate::documents::command::Compress;
 use crate::documents::membership::Path;
 use crate::rate::{Bucket, RateRules};
-use crate::route::{RouteError, Router};
 use crate::secure::handshake::{self, KeyCheck};
 use crate::secure::keys::Identity;
 use crate::secure::outlet::Outlet;
 use crate::secure::record::Sealer;
-use crate::stream::{FrameReader, StreamError};
 use crate::thread::lock;
+use crate::transport::route::{RouteError, Router};
+use crate::transport::stream::{FrameReader, StreamError};
 use crate::wire::frame::{Frame, VERSION};
 
 /// A stream could not be opened, or broke.

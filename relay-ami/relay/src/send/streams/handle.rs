@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::pace::Speed;
 use crate::defaults::HEARD_WITHIN;
 use crate::documents::text::PathId;
-use crate::socket_options::Counters;
+use crate::sockets::socket_options::Counters;
 use crate::thread::lock;
 
 /// The part of a lane that others see and steer.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::greeting::Streams;
 use crate::defaults::STANDSTILL;
 use crate::documents::membership::{Hop, Membership, Path};
-use crate::route::RouteError;
+use crate::transport::route::RouteError;
 
 /// A relay's node id, and the ways to it: the relays to go through, itself the last.
 type Ways = BTreeMap<String, Vec<Vec<Hop>>>;

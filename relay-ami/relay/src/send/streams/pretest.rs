@@ -19,9 +19,9 @@ use crate::defaults::{INTRA_PROBE_SHARE, PROBE_STREAMS, STACK_BYTES};
 use crate::documents::event::round;
 use crate::documents::membership::{Hop, Probe};
 use crate::relay::probe::send_filler;
-use crate::route::RouteError;
 use crate::secure::outlet::Outlet;
 use crate::thread::lock;
+use crate::transport::route::RouteError;
 
 /// A path whose hops between relays were measured.
 struct Measured<'a> {

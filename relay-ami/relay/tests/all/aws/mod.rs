@@ -14,7 +14,6 @@ use aws_sdk_dynamodb::config::Credentials;
 use cpt_control_aws::aws::Aws;
 use cpt_control_aws::clients::{Setup, Times};
 use cpt_ends_posix::{PosixDestination, PosixSource};
-use cpt_relay::acceptor::Limits;
 use cpt_relay::control::{Control, ControlError, Delivery, KeyRecord, Seat, Undelivered, until_answered};
 use cpt_relay::documents::attributes::Preserve;
 use cpt_relay::documents::chunk::{Chunk, ChunkState, range_key};
@@ -23,10 +22,12 @@ use cpt_relay::documents::event::Progress;
 use cpt_relay::documents::membership::Membership;
 use cpt_relay::documents::text::{HexDigest, SchemaVersion1};
 use cpt_relay::rate::RateRules;
-use cpt_relay::route::Router;
 use cpt_relay::secure::keys::{Identity, kept_route_key};
+use cpt_relay::sockets::acceptor::Limits;
 use cpt_relay::stop::Stop;
-use cpt_relay::{peer, receive, send};
+use cpt_relay::transport::peer;
+use cpt_relay::transport::route::Router;
+use cpt_relay::{receive, send};
 use serde_json::json;
 
 use crate::harness::{Transfer, noise, path};
@@ -92,7 +93,7 @@ impl Account {
     fn run(&self) -> (send::Outcome, receive::Outcome) {
         let (transfer, plan) = (self.transfer.id.clone(), self.transfer.plan.clone());
         let (to_receive, to_send) = (Stop::new().unwrap(), Stop::new().unwrap());
-        let listeners = cpt_relay::net::listen(&["127.0.0.1:0".parse().unwrap()], &to_receive).unwrap();
+        let listeners = cpt_relay::sockets::net::listen(&["127.0.0.1:0".parse().unwrap()], &to_receive).unwrap();
         let std::net::SocketAddr::V4(address) = listeners[0].local_addr().unwrap() else { panic!("not IPv4") };
         let (control, identity) = (self.control(&to_receive), Identity::generate().unwrap());
         control.publish_key(Seat::RECEIVER, &Self::key(&identity, None)).unwrap();

@@ -15,7 +15,7 @@ use cpt_laboratory::plan::RANGE_SIZE;
 use cpt_relay::control::Control as _;
 use cpt_relay::documents::selection::Selection;
 use cpt_relay::documents::survey::{listing_key, unselected_key};
-use cpt_relay::scan;
+use cpt_relay::survey::scan;
 use serde_json::{Value, json};
 
 const CHUNK: u64 = 64 << 10;

@@ -24,8 +24,8 @@ use cpt_relay::documents::text::{DirectoryId, HexDigest, LandingPath};
 use cpt_relay::ends::Destination;
 use cpt_relay::epoch::PROCESSES_PER_START;
 use cpt_relay::mirror::{Confirmed, Extras, MirrorError};
-use cpt_relay::scan;
 use cpt_relay::select::Selector;
+use cpt_relay::survey::scan;
 use serde_json::Value;
 
 const FOLDER: &str = "extras/1/";

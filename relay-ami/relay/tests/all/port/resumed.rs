@@ -7,8 +7,6 @@ use std::sync::Arc;
 
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan;
-use cpt_relay::acceptor::Limits;
-use cpt_relay::compare::Listing;
 use cpt_relay::control::{Control, KeyRecord, Seat};
 use cpt_relay::documents::attributes::Preserve;
 use cpt_relay::documents::chunk::ChunkState;
@@ -17,8 +15,13 @@ use cpt_relay::documents::plan::TransferPlan;
 use cpt_relay::documents::text::TransferId;
 use cpt_relay::rate::RateRules;
 use cpt_relay::secure::keys::Identity;
+use cpt_relay::sockets::acceptor::Limits;
+use cpt_relay::sockets::net;
 use cpt_relay::stop::Stop;
-use cpt_relay::{net, peer, receive, scan, send};
+use cpt_relay::survey::compare::Listing;
+use cpt_relay::survey::scan;
+use cpt_relay::transport::peer;
+use cpt_relay::{receive, send};
 
 use super::blobs::{BlobDestination, DATA, blob, key, parts_of};
 use crate::harness::{Transfer, noise, path, wait_for};

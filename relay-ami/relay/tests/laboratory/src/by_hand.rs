@@ -16,16 +16,20 @@ use cpt_command_line::roles::{self, print_json, print_probe};
 use cpt_ends_posix::{PosixDestination, PosixSource, nameless};
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan::{self, PLAN_KEY, RANGE_SIZE};
-use cpt_relay::acceptor::Limits;
 use cpt_relay::control::{Control, ControlError, Seat};
 use cpt_relay::defaults::{PORT, THREADS_AT_ONCE};
 use cpt_relay::documents::event::Failure;
 use cpt_relay::documents::membership::{Hop, Membership, Path};
 use cpt_relay::documents::percent;
 use cpt_relay::documents::text::{Address, PathId, SchemaVersion1};
+use cpt_relay::machine::descriptors;
 use cpt_relay::send::{Patience, sent_journal};
+use cpt_relay::sockets::acceptor::Limits;
+use cpt_relay::sockets::net;
 use cpt_relay::stop::Stop;
-use cpt_relay::{descriptors, net, peer, probe, receive, relay, scan};
+use cpt_relay::survey::scan;
+use cpt_relay::transport::peer;
+use cpt_relay::{probe, receive, relay};
 
 /// A relay without work ends after so long unless told otherwise: an evening's experiment should not run for ever.
 const IDLE_SECONDS: u64 = 600;

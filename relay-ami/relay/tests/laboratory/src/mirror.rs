@@ -16,8 +16,8 @@ use cpt_relay::documents::event::Failure;
 use cpt_relay::documents::survey::Survey;
 use cpt_relay::documents::text::{DirectoryId, HexDigest, LandingPath};
 use cpt_relay::mirror::{Confirmed, Extras, MirrorError};
-use cpt_relay::scan;
 use cpt_relay::select::Selector;
+use cpt_relay::survey::scan;
 
 const FOLDER: &str = "extras/1/";
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use zstd::bulk::Compressor;
 
 use crate::secure::record::{DATA_BYTES, Sealer};
-use crate::stream::StreamError;
+use crate::transport::stream::StreamError;
 use crate::wire::frame::Frame;
 
 /// Levels of zstd; in pieces of 64 KiB a core packs about 450, 250 and 70 MB/s of text at them.

@@ -10,7 +10,7 @@ use rustix::pipe::{SpliceFlags, fcntl_setpipe_size, pipe, splice};
 
 use crate::defaults::{GATHER_BYTES, GATHER_TIME, PIPE_BYTES};
 use crate::secure::outlet::Outlet;
-use crate::socket_options::set_low_water;
+use crate::sockets::socket_options::set_low_water;
 
 /// Moves bytes until `from` ends, then passes the end on. Counts them in `moved`. Back-pressure is the pipe's and the
 /// sockets' own: nothing is read that the next hop does not take.

@@ -10,7 +10,7 @@ use crate::deadline::Deadline;
 use crate::defaults::HANDSHAKE_TIMEOUT;
 use crate::documents::membership::{Hop, Path};
 use crate::documents::text::{Address, TransferId};
-use crate::net::dial;
+use crate::sockets::net::dial;
 use crate::wire::route::{Action, Challenge, RESULT_BYTES, RouteHeader, STATUS_OK, STATUS_UNREACHABLE};
 
 /// No stream could be opened; `suspect` is the relay that did not do its part, none when it is the receiver.

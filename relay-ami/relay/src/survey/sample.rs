@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::documents::percent;
 use crate::ends::Source;
 use crate::secure::record::DATA_BYTES;
-use crate::send::reading::Packer;
+use crate::transport::packing::Packer;
 
 /// Pieces that are read at most. With 64 the share is right to about a tenth, if half of the data packs well and half not at all.
 const MOST: usize = 64;

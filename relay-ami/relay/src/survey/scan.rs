@@ -15,7 +15,7 @@ use crate::documents::survey::{Announcement, Problem, Survey, UNSELECTED_FOLDER,
 use crate::documents::text::SchemaVersion1;
 use crate::ends::{Halted, Listed, Source};
 use crate::objects::lines::LineObjects;
-use crate::sample::Sample;
+use crate::survey::sample::Sample;
 
 /// Extended attributes with names that are not told one by one.
 const OTHERS: &str = "others";
