@@ -14,6 +14,8 @@ from typing import NamedTuple
 
 import grimp
 
+from tools import rust_modules
+
 ROOT = Path(__file__).parents[1]
 KNOWN = Path(__file__).with_suffix(".json")
 PRODUCT = ("cli", "contracts", "infra", "lambdas", "local", "relay-ami", "statemachine")
@@ -27,6 +29,8 @@ NAMES_AN_END = re.compile(r"\.(at_)?(source|destination)\.(instance_id|plain_pat
 # The calls of EC2 by which a relay begins and ends.
 LAUNCHES_OR_ENDS = re.compile(r"\.compute\.(launch|terminate)\(")
 BARE_REGION = re.compile(r"\bPlace\([^,()]+\)")
+DAEMON = "relay-ami/relay/src"
+SHARED = re.compile(r"^(?:pub(?:\([^)]*\))? )?struct Shared\b", re.MULTILINE)
 MIRRORED = ("lambdas/core", "lambdas/operations", "lambdas/adapters", "lambdas/handlers", "cli")
 
 
@@ -77,6 +81,9 @@ def measured(files: list[str]) -> dict[str, Measure]:
     long = [name for name, text in texts.items() if text.count("\n") > 250 and not name.endswith(".json")]
     circles = [one for package in ("lambdas", "cli", "local") for one in in_circles(package)]
     untested = sorted(without_test(files))
+    daemon = {name: text for name, text in texts.items() if name.startswith(DAEMON)}
+    roots = [name for name in daemon if Path(name).parent == Path(DAEMON)]
+    shared = [name for name, text in daemon.items() for _ in SHARED.findall(text)]
     lines = sum(text.count("\n") for text in texts.values())
     return {
         "product-lines": Measure("lines of sources, contracts and templates, without tests and examples", [], lines),
@@ -88,6 +95,11 @@ def measured(files: list[str]) -> dict[str, Measure]:
         "circles": _counted(
             "imports from one folder of lambdas, cli or local to another that lead back to it", circles
         ),
+        "daemon-circles": _counted(
+            "uses from one module of the daemon to another that lead back to it", leading_back(_daemon())
+        ),
+        "daemon-root-files": _counted("files side by side in the root of relay/src", roots),
+        "daemon-shared-structs": _counted("structs named Shared in the daemon, which all its loops would take", shared),
         "modules-without-a-test": _counted("modules of lambdas and cli without a test of their name", untested),
         "long-files": _counted("product files of more than 250 lines", long),
     }
@@ -115,13 +127,22 @@ def in_circles(package: str) -> list[str]:
         here = _folder(graph, module)
         others = {_folder(graph, other) for other in graph.find_modules_directly_imported_by(module)}
         folders.setdefault(here, set()).update(others - {here})
-    return sorted(f"{one} -> {other}" for one in folders for other in folders[one] if one in _reached(folders, other))
+    return leading_back(folders)
 
 
-def _reached(folders: Mapping[str, set[str]], start: str) -> set[str]:
+def leading_back(uses: Mapping[str, set[str]]) -> list[str]:
+    """Whatever uses another one that uses it, directly or through others."""
+    return sorted(f"{one} -> {other}" for one in uses for other in uses[one] if one in _reached(uses, other))
+
+
+def _daemon() -> dict[str, set[str]]:
+    return rust_modules.uses(ROOT / DAEMON)
+
+
+def _reached(uses: Mapping[str, set[str]], start: str) -> set[str]:
     seen, todo = set[str](), [start]
     while todo:
-        following = folders[todo.pop()] - seen
+        following = uses[todo.pop()] - seen
         seen |= following
         todo += following
     return seen

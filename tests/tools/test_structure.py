@@ -19,6 +19,9 @@ def test_only_sources_of_the_product_are_counted(tmp_path: Path, monkeypatch: py
         "lambdas/core/ends/c.py": "x = request.source.paths\n",
         "tests/lambdas/core/test_a.py": "a = 1\n",
         "relay-ami/relay/src/a_tests.rs": "fn a() {}\n",
+        "relay-ami/relay/src/lib.rs": "mod send;\n",
+        "relay-ami/relay/src/send/mod.rs": "mod lane;\n\nstruct Shared {}\n",
+        "relay-ami/relay/src/send/lane.rs": "use super::Shared;\n\npub struct SharedOut;\n",
         "docs/page.md": "text\n",
     }
     for name, text in files.items():
@@ -27,7 +30,10 @@ def test_only_sources_of_the_product_are_counted(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(structure, "ROOT", tmp_path)
     monkeypatch.setattr(structure, "in_circles", lambda _package: [])
     found = structure.measured(sorted(files))
-    assert found["product-lines"].value == 4
+    assert found["product-lines"].value == 11
+    assert found["daemon-root-files"].found == ["relay-ami/relay/src/lib.rs"]
+    assert found["daemon-shared-structs"].found == ["relay-ami/relay/src/send/mod.rs"]
+    assert found["daemon-circles"].found == []
     assert found["files-that-name-ends"].found == ["lambdas/operations/b.py"]
     assert found["places-that-launch-or-end"].found == ["lambdas/operations/b.py"]
     assert found["bare-regions"].found == ["lambdas/core/a.py"]

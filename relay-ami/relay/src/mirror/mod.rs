@@ -1,27 +1,15 @@
 //! Making a destination hold nothing that the source does not have: what that is, and its removal.
 
+mod error;
 mod extras;
 mod known;
 mod paths;
 mod removal;
+mod search;
 mod shares;
 mod walk;
 
 pub use crate::above::order;
-pub use extras::Extras;
+pub use error::MirrorError;
 pub use removal::Confirmed;
-
-use crate::control::ControlError;
-
-/// Why extras were not found, or not all removed.
-#[derive(Debug, thiserror::Error)]
-pub enum MirrorError {
-    #[error(transparent)]
-    Control(#[from] ControlError),
-    /// The destination cannot be gone through, or is another directory than before.
-    #[error(transparent)]
-    Destination(#[from] std::io::Error),
-    /// Whoever ordered it has ended this transfer, or begun its ends anew.
-    #[error("the order does not hold any more")]
-    Void,
-}
+pub use search::Extras;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use super::MirrorError;
+use super::error::MirrorError;
 use crate::VERSION;
 use crate::control::{Control, ControlError, KeyRecord, Seat};
 use crate::defaults::ORDER_CHECKED;

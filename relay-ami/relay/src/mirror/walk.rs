@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use super::MirrorError;
-use super::extras::{Extras, List};
+use super::error::MirrorError;
 use super::known::Known;
 use super::paths::Paths;
+use super::search::{Extras, List};
 use super::shares::Shares;
 use crate::above::is_or_holds;
 use crate::control::ControlError;

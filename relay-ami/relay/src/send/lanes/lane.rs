@@ -105,7 +105,7 @@ impl Lane {
         self.handle.begins(Arc::clone(&speed), now);
         // Its path may want others.
         common.chunks.queue.wake();
-        let link = Link::new(self, waiting, speed, now);
+        let link = Link::new(common, &self.handle, waiting, speed, now);
         let result = std::thread::scope(|scope| {
             let listener = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, || link.listen(reader));
             let result = listener.map_err(StreamError::from).and_then(|_| link.speak(&mut writer));

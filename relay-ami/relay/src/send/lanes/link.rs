@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use super::lane::Lane;
+use super::common::Common;
 use super::sending::Sending;
 use super::unacknowledged::Unacknowledged;
 use crate::defaults::COMES_BACK_WITHIN;
@@ -14,7 +14,7 @@ use crate::send::queue::Next;
 use crate::send::reading::segments;
 use crate::send::reading::{ChunkError, ChunkWriter};
 use crate::send::settled::Repair;
-use crate::send::streams::Speed;
+use crate::send::streams::{Handle, Speed};
 use crate::send::work::{Verdict, Work};
 use crate::thread::lock;
 use crate::transport::stream::{FrameReader, StreamError};
@@ -22,7 +22,8 @@ use crate::wire::frame::Frame;
 
 /// State that the two threads of one stream share.
 pub struct Link<'a> {
-    pub lane: &'a Lane,
+    pub common: &'a Common,
+    pub handle: &'a Arc<Handle>,
     pub waiting: &'a Unacknowledged,
     /// Set when the lane has to stop pulling: it was told to, or the stream broke.
     pub over: AtomicBool,
@@ -41,9 +42,10 @@ pub struct Link<'a> {
 }
 
 impl<'a> Link<'a> {
-    pub fn new(lane: &'a Lane, waiting: &'a Unacknowledged, speed: Arc<Speed>, now: Instant) -> Self {
+    pub fn new(common: &'a Common, handle: &'a Arc<Handle>, waiting: &'a Unacknowledged, speed: Arc<Speed>, now: Instant) -> Self {
         Self {
-            lane,
+            common,
+            handle,
             waiting,
             over: AtomicBool::new(false),
             broken: Mutex::new(None),
@@ -58,7 +60,7 @@ impl<'a> Link<'a> {
     }
 
     pub fn speak(&self, writer: &mut ChunkWriter) -> Result<(), StreamError> {
-        let work_queue = &self.lane.common.chunks.queue;
+        let work_queue = &self.common.chunks.queue;
         for work in self.waiting.again() {
             self.until_affordable(writer, work.bytes)?;
             self.send(writer, work)?;
@@ -69,7 +71,7 @@ impl<'a> Link<'a> {
                 self.wait_for_acknowledgements()?;
                 return Err(StreamError::Secure(crate::secure::SecureError::Exhausted));
             }
-            if self.lane.handle.leave.load(Ordering::SeqCst) {
+            if self.handle.leave.load(Ordering::SeqCst) {
                 self.over.store(true, Ordering::SeqCst);
             }
             let next = match work_queue.try_next(self) {
@@ -100,18 +102,18 @@ impl<'a> Link<'a> {
         let bytes = work.bytes;
         let result = self.write(writer, work);
         // What went out is counted by now.
-        self.lane.common.lease.give_back(bytes);
+        self.common.lease.give_back(bytes);
         result
     }
 
     fn write(&self, writer: &mut ChunkWriter, work: Work) -> Result<(), StreamError> {
-        let (lane, common) = (self.lane, &self.lane.common);
+        let common = self.common;
         *lock(&self.leaving_since) = None;
         self.speed.takes(work.bytes);
         self.waiting.begin(work.clone());
         let has = || self.has(&work);
         let (counters, offers) = (&common.chunks.counters, &*common.reading.offers);
-        let sending = Sending { counters, offers, handle: &lane.handle, waiting: self.waiting, work: &work, has: &has };
+        let sending = Sending { counters, offers, handle: self.handle, waiting: self.waiting, work: &work, has: &has };
         match writer.send(&work, &sending) {
             Ok((digest, sent)) => {
                 common.chunks.sent_journal.note(work.chunk, &sent);
@@ -125,7 +127,7 @@ impl<'a> Link<'a> {
             Err(ChunkError::Plan(why)) => {
                 if let Some((work, _)) = self.waiting.answered(work.chunk, work.attempt) {
                     self.speed.drops(work.bytes);
-                    common.chunks.failed(work, &lane.handle, FailureReason::SourceUnreadable, why);
+                    common.chunks.failed(work, self.handle, FailureReason::SourceUnreadable, why);
                 }
                 Ok(())
             }
@@ -142,7 +144,7 @@ impl<'a> Link<'a> {
 
     /// Compares both ends; `false` where chunks are to be sent again.
     fn finish(&self, writer: &mut ChunkWriter) -> Result<bool, StreamError> {
-        let common = &self.lane.common;
+        let common = self.common;
         let complete = common.chunks.is_complete();
         let (entries, tree) = self.or_trouble(common.ending.upload())?.ok_or(StreamError::Ended)?;
         // Another lane may have delivered one before its problem was found.
@@ -172,7 +174,7 @@ impl<'a> Link<'a> {
     /// Without a result the process ends.
     fn or_trouble<T>(&self, result: Result<T, SendError>) -> Result<T, StreamError> {
         result.map_err(|error| {
-            self.lane.common.trouble.note(error);
+            self.common.trouble.note(error);
             StreamError::Ended
         })
     }
@@ -193,11 +195,11 @@ impl<'a> Link<'a> {
             if let Some(answer) = lock(answer).take() {
                 return Ok(answer);
             }
-            if lock(&self.broken).is_some() || self.lane.common.stop.is_requested() {
+            if lock(&self.broken).is_some() || self.common.stop.is_requested() {
                 return Err(StreamError::Ended);
             }
             let is_there = || lock(answer).is_some() || lock(&self.broken).is_some();
-            self.lane.common.chunks.queue.wait_unless(Duration::from_secs(1), is_there);
+            self.common.chunks.queue.wait_unless(Duration::from_secs(1), is_there);
         }
     }
 
@@ -208,7 +210,7 @@ impl<'a> Link<'a> {
                 return Err(StreamError::Ended);
             }
             let is_there = || !self.waiting.is_wanted() || lock(&self.broken).is_some();
-            self.lane.common.chunks.queue.wait_unless(Duration::from_secs(1), is_there);
+            self.common.chunks.queue.wait_unless(Duration::from_secs(1), is_there);
         }
         Ok(())
     }
@@ -228,14 +230,14 @@ impl<'a> Link<'a> {
         };
         *lock(&self.broken) = Some(error);
         self.over.store(true, Ordering::SeqCst);
-        self.lane.handle.cut();
-        self.lane.common.chunks.queue.wake();
+        self.handle.cut();
+        self.common.chunks.queue.wake();
     }
 
     fn answer(&self, frame: Frame) -> Result<(), StreamError> {
-        let (lane, common) = (self.lane, &self.lane.common);
+        let common = self.common;
         let now = Instant::now();
-        common.hearing.heard(&lane.handle, now);
+        common.hearing.heard(self.handle, now);
         if now.duration_since(self.began) >= COMES_BACK_WITHIN {
             self.worked.store(true, Ordering::SeqCst);
         }
@@ -244,14 +246,14 @@ impl<'a> Link<'a> {
             Frame::Ack { chunk, attempt } => {
                 let Some((work, sent)) = self.waiting.answered(chunk, attempt) else { return Ok(()) };
                 self.worked.store(true, Ordering::SeqCst);
-                lane.handle.delivered.fetch_add(work.bytes, Ordering::Relaxed);
+                self.handle.delivered.fetch_add(work.bytes, Ordering::Relaxed);
                 self.speed.brought(work.bytes);
                 common.chunks.delivered(&work, sent);
             }
             Frame::Nack { chunk, attempt, reason, message } => {
                 if let Some((work, _)) = self.waiting.answered(chunk, attempt) {
                     self.speed.drops(work.bytes);
-                    common.chunks.failed(work, &lane.handle, reason, message);
+                    common.chunks.failed(work, self.handle, reason, message);
                 }
             }
             Frame::Refused { chunk, attempt, entry, reason, message } => {
@@ -263,7 +265,7 @@ impl<'a> Link<'a> {
             Frame::Full { chunk, attempt, message } => {
                 if let Some((work, _)) = self.waiting.answered(chunk, attempt) {
                     self.speed.drops(work.bytes);
-                    common.chunks.queue.full(work, &lane.handle, message);
+                    common.chunks.queue.full(work, self.handle, message);
                 }
             }
             Frame::Finished { agreed, entries, received, kept, message } => {
