@@ -4,6 +4,8 @@
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
+#[cfg(test)]
+mod builders;
 pub mod defaults;
 pub mod epoch;
 pub mod look;

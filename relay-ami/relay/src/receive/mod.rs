@@ -1,5 +1,7 @@
 //! The receiving end: verifies, writes, syncs, renames.
 
+#[cfg(test)]
+mod builders;
 mod commit;
 mod files;
 mod finish;

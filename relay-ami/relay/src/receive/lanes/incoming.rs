@@ -408,3 +408,7 @@ impl Drop for Incoming<'_> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "incoming_tests.rs"]
+mod tests;

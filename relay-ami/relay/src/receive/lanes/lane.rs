@@ -90,3 +90,7 @@ impl Lanes {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "lane_tests.rs"]
+mod tests;

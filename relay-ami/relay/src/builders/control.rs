@@ -1,0 +1,90 @@
+//! A control plane in memory.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Mutex;
+
+use crate::control::{Control, ControlError, Delivery, KeyRecord, ProbeResult, Result, Seat, Undelivered};
+use crate::documents::chunk::Chunk;
+use crate::documents::event::{Event, FailureReason, Progress};
+use crate::documents::membership::Membership;
+use crate::documents::text::PathId;
+use crate::thread::lock;
+
+/// Keeps objects and chunk items, and notes what it is told; it takes whatever it is given.
+#[derive(Default)]
+pub struct InMemory {
+    pub objects: Mutex<BTreeMap<String, Vec<u8>>>,
+    pub chunks: Mutex<Vec<Chunk>>,
+    pub events: Mutex<Vec<Event>>,
+}
+
+impl Control for InMemory {
+    fn read_object(&self, key: &str, range: Option<Range<u64>>) -> Result<Vec<u8>> {
+        let absent = || ControlError::Refused { what: key.to_owned(), why: "is not there".to_owned() };
+        let bytes = lock(&self.objects).get(key).cloned().ok_or_else(absent)?;
+        Ok(range.map_or_else(|| bytes.clone(), |range| bytes[range.start as usize..range.end as usize].to_vec()))
+    }
+
+    fn write_object(&self, key: &str, bytes: Vec<u8>) -> Result<()> {
+        lock(&self.objects).insert(key.to_owned(), bytes);
+        Ok(())
+    }
+
+    fn lease(&self, _range: u64, _owner: &str, _epoch: u64) -> Result<()> {
+        Ok(())
+    }
+
+    fn range_chunks(&self, _range: u64) -> Result<Vec<Chunk>> {
+        Ok(lock(&self.chunks).clone())
+    }
+
+    fn chunks(&self, chunks: &[u64]) -> Result<Vec<Chunk>> {
+        Ok(lock(&self.chunks).iter().filter(|item| chunks.contains(&item.chunk)).cloned().collect())
+    }
+
+    fn deliver(&self, _deliveries: &[Delivery]) -> Result<Vec<Undelivered>> {
+        Ok(Vec::new())
+    }
+
+    fn note_failure(&self, _chunk: u64, _attempt: u32, _reason: FailureReason) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn publish_key(&self, _seat: Seat, _key: &KeyRecord) -> Result<bool> {
+        Ok(true)
+    }
+
+    fn key(&self, _seat: Seat) -> Result<Option<KeyRecord>> {
+        Ok(None)
+    }
+
+    fn membership(&self) -> Result<Option<Membership>> {
+        Ok(None)
+    }
+
+    fn progress(&self, _seat: Seat) -> Result<Option<Progress>> {
+        Ok(None)
+    }
+
+    fn write_progress(&self, _seat: Seat, _progress: &Progress) -> Result<()> {
+        Ok(())
+    }
+
+    fn write_probe(&self, _path: &PathId, _result: &ProbeResult) -> Result<()> {
+        Ok(())
+    }
+
+    fn fenced(&self) -> Result<bool> {
+        Ok(false)
+    }
+
+    fn note_event(&self, _record: &str, _event: &Event, _epoch: u64) -> Result<()> {
+        Ok(())
+    }
+
+    fn put_event(&self, event: &Event) -> Result<()> {
+        lock(&self.events).push(event.clone());
+        Ok(())
+    }
+}
