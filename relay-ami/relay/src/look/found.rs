@@ -67,3 +67,7 @@ impl Found {
         self.named.append(&mut other.named);
     }
 }
+
+#[cfg(test)]
+#[path = "found_tests.rs"]
+mod tests;

@@ -71,3 +71,7 @@ pub fn lines_of(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
 pub fn malformed(what: &str, why: String) -> ControlError {
     ControlError::Malformed { what: what.to_owned(), why }
 }
+
+#[cfg(test)]
+#[path = "lines_tests.rs"]
+mod tests;
