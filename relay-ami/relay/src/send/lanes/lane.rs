@@ -127,3 +127,7 @@ impl Lane {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "lane_tests.rs"]
+mod tests;

@@ -288,3 +288,7 @@ impl<'a> Link<'a> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[path = "link_tests.rs"]
+mod tests;

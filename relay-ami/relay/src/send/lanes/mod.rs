@@ -1,5 +1,7 @@
 //! Lanes: as many as paths need, each of which pulls chunks and sends them.
 
+#[cfg(test)]
+mod builders;
 mod common;
 mod growth;
 mod lane;

@@ -3,7 +3,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
 use crate::defaults::HEARD_WITHIN;
-use crate::send::builders::{Idle, item, plan, work};
+use crate::send::builders::{Idle, item, plan, segment, work};
+use crate::send::streams::Rest;
 
 fn work_queue() -> WorkQueue {
     WorkQueue::new(&plan(), Patience::default())
@@ -198,7 +199,7 @@ fn a_chunk_of_a_lane_that_is_cut_off_goes_out_on_an_idle_one_too_and_counts_once
     let work_queue = data_board(Duration::from_secs(60));
     let gone = Idle::on("pair-1");
     let taken: Vec<Work> = (0..3).map(|_| take(&work_queue, &gone).unwrap()).collect();
-    std::thread::sleep(HEARD_WITHIN);
+    gone.0.heard(Instant::now().checked_sub(HEARD_WITHIN).unwrap());
     let copies: Vec<Work> = (0..3).map(|_| take(&work_queue, &LANE).unwrap()).collect();
     assert_eq!(copies.iter().map(|work| work.chunk).collect::<Vec<_>>(), [0, 1, 2]);
     assert!(take(&work_queue, &LANE).is_none(), "two copies are enough");
@@ -218,7 +219,7 @@ fn directories_that_wait_for_the_last_data_keep_no_lane_from_helping() {
     let gone = Idle::on("pair-1");
     work_queue.feed(work(3));
     let taken: Vec<u64> = (0..3).map(|_| take(&work_queue, &gone).unwrap().chunk).collect();
-    std::thread::sleep(HEARD_WITHIN);
+    gone.0.heard(Instant::now().checked_sub(HEARD_WITHIN).unwrap());
     let copies: Vec<u64> = (0..3).map(|_| take(&work_queue, &LANE).unwrap().chunk).collect();
     assert_eq!((taken, copies), (vec![0, 1, 2], vec![0, 1, 2]));
 }
@@ -248,4 +249,85 @@ fn what_comes_between_the_last_look_and_the_wait_is_not_missed() {
     assert!(came.load(Ordering::SeqCst) && began.elapsed() < Duration::from_secs(30));
     queue.wait_unless(Duration::from_secs(60), || true);
     assert!(began.elapsed() < Duration::from_secs(30));
+}
+
+/// A lane for which the budget bears so many bytes a chunk.
+struct Poor(Idle, u64);
+
+impl Taker for Poor {
+    fn handle(&self) -> &Arc<Handle> {
+        &self.0.0
+    }
+
+    fn leaves(&self) -> bool {
+        false
+    }
+
+    fn is_full(&self, _rest: Option<Rest>) -> bool {
+        false
+    }
+
+    fn affords(&self, bytes: u64) -> bool {
+        bytes <= self.1
+    }
+
+    fn affords_copy(&self, bytes: u64) -> bool {
+        self.affords(bytes)
+    }
+
+    fn time_for(&self, _bytes: u64) -> Option<Duration> {
+        None
+    }
+}
+
+#[test]
+fn a_chunk_that_the_budget_does_not_bear_waits_and_those_behind_it_do_too() {
+    let work_queue = WorkQueue::new(&TransferPlan { chunks: 2, last_phase_chunks: 0, ..plan() }, Patience::default());
+    work_queue.feed(Work { bytes: 10, ..data(0) });
+    work_queue.feed(Work { bytes: 1, ..data(1) });
+    assert!(work_queue.try_next(&Poor(Idle::on("direct"), 5)).is_none());
+    let rich = Poor(Idle::on("direct"), 10);
+    let taken = [(); 2].map(|()| work_queue.try_next(&rich));
+    assert!(matches!(taken, [Some(Next::Send(first)), Some(Next::Send(second))] if (first.chunk, second.chunk) == (0, 1)));
+}
+
+#[test]
+fn one_lane_closes_the_transfer_and_another_where_that_one_could_not() {
+    let work_queue = WorkQueue::new(&TransferPlan { chunks: 1, last_phase_chunks: 0, ..plan() }, Patience::default());
+    work_queue.feed(data(0));
+    let work = take(&work_queue, &LANE).unwrap();
+    work_queue.delivered(&work);
+    assert!(matches!(work_queue.try_next(&*LANE), Some(Next::Finish)));
+    assert!(work_queue.try_next(&Idle::on("pair-1")).is_none(), "it is being closed");
+    work_queue.unfinished();
+    assert!(matches!(work_queue.try_next(&Idle::on("pair-1")), Some(Next::Finish)));
+    work_queue.finish(Verdict { agreed: true, message: String::new() });
+    assert!(matches!(work_queue.try_next(&*LANE), Some(Next::Leave)));
+}
+
+#[test]
+fn a_transfer_is_not_closed_before_what_is_recalled_is_known_and_what_comes_again_is_delivered() {
+    let work_queue = WorkQueue::new(&TransferPlan { chunks: 2, last_phase_chunks: 0, ..plan() }, Patience::default());
+    let items = [0, 1].map(|chunk| Chunk { phase: 0, ..item(chunk, ChunkState::Delivered, 1, None) });
+    items.iter().for_each(|item| work_queue.settle_before(item));
+    work_queue.recalls(1);
+    assert!(work_queue.try_next(&*LANE).is_none());
+    work_queue.recalled();
+    assert!(matches!(work_queue.try_next(&*LANE), Some(Next::Finish)));
+    work_queue.send_again(vec![Work { again: true, ..data(1) }]);
+    let again = take(&work_queue, &LANE).unwrap();
+    assert!(again.again && work_queue.try_next(&*LANE).is_none());
+    work_queue.delivered(&again);
+    assert!(matches!(work_queue.try_next(&*LANE), Some(Next::Finish)));
+}
+
+#[test]
+fn a_source_that_is_not_what_was_delivered_gives_its_chunk_up_by_its_first_path() {
+    let work_queue = WorkQueue::new(&TransferPlan { chunks: 1, last_phase_chunks: 0, ..plan() }, Patience::default());
+    work_queue.settle_before(&Chunk { phase: 0, ..item(0, ChunkState::Delivered, 1, None) });
+    work_queue.recalls(1);
+    let manifest = serde_json::to_vec(&segment(1, "first")).unwrap();
+    work_queue.lost(&Work { manifest: Arc::from(manifest), ..data(0) }, "it changed".to_owned());
+    assert_eq!(work_queue.given_up(), [GivenUp { chunk: 0, path: "first".to_owned(), reason: "it changed".to_owned() }]);
+    assert!(matches!(work_queue.try_next(&*LANE), Some(Next::Finish)));
 }
