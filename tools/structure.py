@@ -19,7 +19,7 @@ from tools import rust_modules
 ROOT = Path(__file__).parents[1]
 KNOWN = Path(__file__).with_suffix(".json")
 PRODUCT = ("cli", "contracts", "infra", "lambdas", "local", "relay-ami", "statemachine")
-NO_PRODUCT = re.compile(r"(^|/)(tests|examples|fuzz)/|_tests\.rs$|\.lock$|^relay-ami/.*\.md$")
+NO_PRODUCT = re.compile(r"(^|/)(tests|examples|fuzz)/|_tests\.rs$|/builders(/|\.rs$)|\.lock$|^relay-ami/.*\.md$")
 # Where builds, packages and caches lie.
 BUILT = {"__pycache__", "artifacts", "corpus", "dist", "node_modules", "target"}
 SOURCES = (".py", ".ts", ".rs", ".sh", ".json", ".toml", ".yaml")
