@@ -11,16 +11,12 @@ use crate::documents::chunk::Chunk;
 /// The manifest's objects.
 #[derive(Clone)]
 pub struct Manifests {
-    control: Arc<dyn Control>,
-    prefix: String,
+    pub control: Arc<dyn Control>,
+    /// Of objects' keys; it ends with a slash or is empty.
+    pub prefix: String,
 }
 
 impl Manifests {
-    /// `prefix` of objects' keys ends with a slash or is empty.
-    pub const fn new(control: Arc<dyn Control>, prefix: String) -> Self {
-        Self { control, prefix }
-    }
-
     /// The work that adjacent chunks are.
     pub fn read<'a>(&self, run: &[&'a Chunk]) -> Result<Vec<(&'a Chunk, Work)>, SendError> {
         let (Some(first), Some(last)) = (run.first(), run.last()) else { return Ok(Vec::new()) };

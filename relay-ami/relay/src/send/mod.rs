@@ -31,7 +31,7 @@ use questions::Questions;
 pub use queue::Patience;
 use reading::Reading;
 pub use settled::outcome::describe;
-use settled::{Chunks, Ending, Inboxes, Recall};
+use settled::{Chunks, Ending, Inboxes, Recall, Repairs};
 pub use settled::{Outcome, Totals};
 use settled::{decisions, failures};
 use streams::{Blame, Hearing, Keepalives, Pace, Pretests, Streams, hearing};
@@ -93,10 +93,18 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
     let (chunks, Inboxes { failures, recalls }) = Chunks::new(&plan, proof, patience, sent_journal, earlier, EntryTable::new(overflow));
     let chunks = Arc::new(chunks);
     let reading = Reading::new(source, proof, Arc::clone(&chunks.skipped), Arc::clone(&chunks.states));
-    let manifests = Manifests::new(Arc::clone(&control), prefix.clone());
-    let questions = Arc::new(Questions::new(Arc::clone(&chunks.queue), stop.clone()));
     let digests = Digests::new(Arc::clone(&control), &prefix, &plan.plan_id);
-    let ending = Arc::new(Ending::new(seat, Arc::clone(&control), digests, manifests.clone(), Arc::clone(&questions), Arc::clone(&chunks)));
+    let manifests = Manifests { control: Arc::clone(&control), prefix };
+    let questions = Arc::new(Questions::new(Arc::clone(&chunks.queue), stop.clone()));
+    let ending = Arc::new(Ending {
+        seat,
+        control: Arc::clone(&control),
+        digests,
+        manifests: manifests.clone(),
+        questions: Arc::clone(&questions),
+        chunks: Arc::clone(&chunks),
+        repairs: Repairs::default(),
+    });
     let peer_key = crate::transport::peer::pinned(Arc::clone(&control), Seat::RECEIVER);
     let transfer = router.transfer.clone();
     let streams = Arc::new(Streams { epoch, proof, compress, router, identity, peer_key, rules, limit: Bucket::unlimited() });

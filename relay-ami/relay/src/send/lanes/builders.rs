@@ -23,7 +23,7 @@ use crate::send::noted::{Earlier, SentJournal};
 use crate::send::questions::Questions;
 use crate::send::queue::Patience;
 use crate::send::reading::Reading;
-use crate::send::settled::{Chunks, Ending, Inboxes};
+use crate::send::settled::{Chunks, Ending, Inboxes, Repairs};
 use crate::send::streams::{Blame, Hearing, Pace, Streams};
 use crate::send::work::Work;
 use crate::stop::Stop;
@@ -81,7 +81,7 @@ pub fn common(chunks: u64) -> (Arc<Common>, Inboxes, Arc<InMemory>) {
     let (chunks, inboxes) =
         Chunks::new(&plan, proof, Patience::default(), SentJournal::default(), Earlier::default(), EntryTable::default());
     let chunks = Arc::new(chunks);
-    let manifests = Manifests::new(Arc::clone(&control), String::new());
+    let manifests = Manifests { control: Arc::clone(&control), prefix: String::new() };
     let questions = Arc::new(Questions::new(Arc::clone(&chunks.queue), stop.clone()));
     let digests = Digests::new(Arc::clone(&control), "", &plan.plan_id);
     let common = Common {
@@ -96,7 +96,15 @@ pub fn common(chunks: u64) -> (Arc<Common>, Inboxes, Arc<InMemory>) {
             limit: Bucket::unlimited(),
         }),
         reading: Reading::new(Arc::new(Same), proof, Arc::clone(&chunks.skipped), Arc::clone(&chunks.states)),
-        ending: Arc::new(Ending::new(Seat::SENDER, Arc::clone(&control), digests, manifests, questions, Arc::clone(&chunks))),
+        ending: Arc::new(Ending {
+            seat: Seat::SENDER,
+            control: Arc::clone(&control),
+            digests,
+            manifests,
+            questions,
+            chunks: Arc::clone(&chunks),
+            repairs: Repairs::default(),
+        }),
         chunks,
         hearing: Arc::new(Hearing::default()),
         blame: Blame::new(transfer, 1, control),

@@ -1,12 +1,11 @@
 //! What a sender keeps of what it has sent, and of what it left out.
 
-mod left_out;
-mod sent;
+mod records;
 pub mod sent_journal;
 mod skipped;
 mod states;
 
-pub use sent::Sent;
+pub use records::Sent;
 pub use sent_journal::{Earlier, SentJournal};
 pub use skipped::Skipped;
 pub use states::{Joins, States};

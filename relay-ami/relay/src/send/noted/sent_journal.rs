@@ -14,8 +14,7 @@ use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::Mutex;
 
-use super::left_out::LeftOut;
-use super::sent::Sent;
+use super::records::{LeftOut, Sent};
 use super::states::Begun;
 use crate::digest::{Digest, Proof};
 use crate::documents::text::PlanId;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use serde::Serialize;
 
-use super::left_out::LeftOut;
+use super::records::LeftOut;
 use super::sent_journal::SentJournal;
 use crate::control::{Control, ControlError};
 use crate::defaults::{PART_LINES, SKIPPED_NAMED, SKIPPED_TEXT_BYTES};

@@ -19,15 +19,21 @@ use crate::thread::lock;
 
 /// What the lane that closes the transfer asks.
 pub struct Ending {
-    seat: Seat,
-    control: Arc<dyn Control>,
-    digests: Digests,
-    manifests: Manifests,
-    questions: Arc<Questions>,
-    chunks: Arc<Chunks>,
-    /// Repairs so far, and chunks that they have sent again.
+    pub seat: Seat,
+    pub control: Arc<dyn Control>,
+    pub digests: Digests,
+    pub manifests: Manifests,
+    pub questions: Arc<Questions>,
+    pub chunks: Arc<Chunks>,
+    pub repairs: Repairs,
+}
+
+/// Repairs so far.
+#[derive(Default)]
+pub struct Repairs {
     rounds: AtomicU32,
-    repaired: AtomicU64,
+    /// Chunks that they have sent again.
+    chunks: AtomicU64,
     /// What the last round was to mend, and what the receiver said of it.
     last: Mutex<Option<(BTreeSet<u64>, String)>>,
 }
@@ -40,21 +46,9 @@ pub struct Repair {
 }
 
 impl Ending {
-    pub fn new(
-        seat: Seat,
-        control: Arc<dyn Control>,
-        digests: Digests,
-        manifests: Manifests,
-        questions: Arc<Questions>,
-        chunks: Arc<Chunks>,
-    ) -> Self {
-        let (rounds, repaired, last) = (AtomicU32::default(), AtomicU64::default(), Mutex::default());
-        Self { seat, control, digests, manifests, questions, chunks, rounds, repaired, last }
-    }
-
     /// Chunks that were sent again since the files at the end differed.
     pub fn repaired_chunks(&self) -> u64 {
-        self.repaired.load(Ordering::Relaxed)
+        self.repairs.chunks.load(Ordering::Relaxed)
     }
 
     /// Uploads the digests of all entries for the receiver's look and for Verify Transfer, and what was left out. Returns how many
@@ -71,24 +65,24 @@ impl Ending {
     /// Compares with the digests of `theirs` entries that the receiver has uploaded; `said` is why it does not agree. None where the rounds are
     /// used up, nothing can be found that differs, or the last round has changed nothing: bytes that were sent again do not mend what is wrong.
     pub fn repair(&self, theirs: u64, said: &str) -> Result<Option<Repair>, SendError> {
-        if self.rounds.fetch_add(1, Ordering::Relaxed) >= REPAIR_ROUNDS {
+        if self.repairs.rounds.fetch_add(1, Ordering::Relaxed) >= REPAIR_ROUNDS {
             return Ok(None);
         }
         let compared = || Ok(differing(self.chunks.digests(), self.digests.uploaded(Seat::RECEIVER, theirs))?);
         let Some(entries) = self.questions.until_answered("digests", compared)? else { return Ok(None) };
         let now = Some((entries, said.to_owned()));
-        if *lock(&self.last) == now {
+        if *lock(&self.repairs.last) == now {
             tracing::warn!(said, "what was sent again has changed nothing");
             return Ok(None);
         }
-        lock(&self.last).clone_from(&now);
+        lock(&self.repairs.last).clone_from(&now);
         let entries = now.map(|(entries, _)| entries).unwrap_or_default();
         let works = if entries.is_empty() { Vec::new() } else { self.works_of(&entries)? };
         if works.is_empty() {
             return Ok(None);
         }
         tracing::warn!(entries = entries.len(), chunks = works.len(), "the ends differ: sent again");
-        self.repaired.fetch_add(works.iter().filter(|work| work.phase == 0).count() as u64, Ordering::Relaxed);
+        self.repairs.chunks.fetch_add(works.iter().filter(|work| work.phase == 0).count() as u64, Ordering::Relaxed);
         Ok(Some(Repair { entries: entries.into_iter().collect(), works }))
     }
 

@@ -9,6 +9,6 @@ pub mod outcome;
 mod recall;
 
 pub use chunks::{Chunks, Inboxes};
-pub use ending::{Ending, Repair};
+pub use ending::{Ending, Repair, Repairs};
 pub use outcome::{Outcome, Totals};
 pub use recall::Recall;

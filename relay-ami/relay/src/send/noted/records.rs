@@ -1,12 +1,23 @@
-//! An entry that is left out.
+//! What is kept of a chunk that has gone out, and of an entry that is left out.
 
 use serde::{Deserialize, Serialize};
 
+use crate::digest::Digest;
 use crate::documents::entry::{Kind, Segment};
 use crate::documents::event::SkipReason;
+use crate::ends::Version;
 
 /// Longest message that is kept of one entry, in characters.
 const MESSAGE_CHARACTERS: usize = 300;
+
+/// Digests that count once the chunk is acknowledged.
+#[derive(Clone, Debug)]
+pub enum Sent {
+    /// One part of a large file: entry, size of the file, offset, state of the file that was read, chaining value.
+    Part { entry: u64, size: u64, offset: u64, state: Version, digest: Digest },
+    /// Whole files, links and directories by entry.
+    Whole(Vec<(u64, Digest)>),
+}
 
 /// An entry that is left out, as senders note it for those that come after them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
