@@ -23,7 +23,7 @@ impl Control for InMemory {
     fn read_object(&self, key: &str, range: Option<Range<u64>>) -> Result<Vec<u8>> {
         let absent = || ControlError::Refused { what: key.to_owned(), why: "is not there".to_owned() };
         let bytes = lock(&self.objects).get(key).cloned().ok_or_else(absent)?;
-        Ok(range.map_or_else(|| bytes.clone(), |range| bytes[range.start as usize..range.end as usize].to_vec()))
+        Ok(range.map_or_else(|| bytes.clone(), |range| bytes[range.start as usize..bytes.len().min(range.end as usize)].to_vec()))
     }
 
     fn write_object(&self, key: &str, bytes: Vec<u8>) -> Result<()> {

@@ -110,3 +110,7 @@ impl Feeder {
         Ok(true)
     }
 }
+
+#[cfg(test)]
+#[path = "feeder_tests.rs"]
+mod tests;

@@ -154,6 +154,21 @@ fn an_answer_counts_for_the_attempt_that_is_under_way_and_for_no_other() {
 }
 
 #[test]
+fn what_was_acknowledged_is_what_a_lanes_speed_is_known_by() {
+    let (common, _inboxes, _) = common(2);
+    let site = Site::new(common);
+    let link = site.link();
+    site.common.chunks.queue.feed(files(0, &[1]));
+    site.takes(&link);
+    assert_eq!(link.time_for(7), None, "nothing has come, and its answer is due");
+    link.answer(Frame::Ack { chunk: 0, attempt: 1 }).unwrap();
+    assert!(link.time_for(7).is_some_and(|time| time < Duration::from_secs(60)));
+    assert_eq!(link.speed.time_for(0, Instant::now()), Some(Duration::ZERO), "it owes nothing");
+    link.answer(Frame::Alive { is_busy: true }).unwrap();
+    assert_eq!(link.time_for(7), None, "a second copy would wait for the receiver's disk too");
+}
+
+#[test]
 fn a_destination_that_takes_nothing_has_its_chunk_held_rather_than_failed() {
     let (common, inboxes, _) = common(1);
     let site = Site::new(common);
