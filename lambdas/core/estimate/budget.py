@@ -23,17 +23,16 @@ LATE_SECONDS = LOOK_SECONDS + 300.0
 FLIGHT_SECONDS = 2.0
 
 
-def most_rate(pairs: int, figures: Figures, limit_mb_s: float | None = None, routes: Iterable[RouteUse] = ()) -> float:
-    """The most that the direct path, `pairs` pairs and `routes` carry together at any moment: a bound, whatever is
-    expected.
+def most_rate(relayed: float, figures: Figures, limit_mb_s: float | None = None) -> float:
+    """The most that the direct path and relays carry together at any moment: a bound, whatever is expected.
+
+    `relayed`: the most that the relays carry (`RouteUse.most_of`).
 
     `limit_mb_s` takes the place of the request's limit, which people and timetables change; infinite where it is
     lifted.
     """
     ends = [one.most for one in figures.of_ends.values() if limit_mb_s is None or not one.is_set_by_request]
-    paths = figures.direct.most + sum(figures.pair_at(slot).most for slot in range(pairs))
-    paths += sum(use.rate.most for use in routes)
-    return min(paths, *ends, inf if limit_mb_s is None else limit_mb_s)
+    return min(figures.direct.most + relayed, *ends, inf if limit_mb_s is None else limit_mb_s)
 
 
 def held_back(pairs: int, figures: Figures, *, pre_test: bool) -> float:
@@ -43,14 +42,16 @@ def held_back(pairs: int, figures: Figures, *, pre_test: bool) -> float:
     """
     there = pairs * (TESTED if pre_test else 1)
     relays = cost.relays(2 * there - figures.lent_relays(there), HELD_SECONDS, figures.relay_hour.value)
-    return _held(pairs, relays, most_rate(pairs, figures), figures.gb_usd(pairs))
+    relayed = sum(figures.pair_at(slot).most for slot in range(pairs))
+    return _held(pairs, relays, most_rate(relayed, figures), figures.gb_usd(pairs))
 
 
 def _held_by_routes(pairs: int, routes: list[RouteUse], figures: Figures) -> float:
     """The same for as many relays as so many pairs have, on routes."""
     each = [one for use in routes for one in zip(use.paid, use.hours_usd, strict=True)]
     relays = sum(cost.relays(count, HELD_SECONDS, hour) for count, hour in each)
-    return _held(pairs, relays, most_rate(0, figures, routes=routes), dearest_gb_usd(routes, figures))
+    relayed = sum(use.rate.most for use in routes)
+    return _held(pairs, relays, most_rate(relayed, figures), dearest_gb_usd(routes, figures))
 
 
 def _held(pairs: int, relays_usd: float, rate: float, gb_usd: float) -> float:
@@ -66,8 +67,8 @@ def dearest_gb_usd(routes: Iterable[RouteUse], figures: Figures) -> float:
 
 def needed(row: Row, figures: Figures) -> float:
     """The smallest budget that bears the row."""
-    if row.routes:
-        return row.most_usd + _held_by_routes(row.pairs, row.routes, figures)
+    if row.planned:
+        return row.most_usd + _held_by_routes(row.pairs, row.planned, figures)
     return row.most_usd + held_back(row.pairs, figures, pre_test=row.pre_test)
 
 

@@ -106,7 +106,7 @@ def limit_through(size_bytes: int, seconds: float, relayed: Sequence[Serving], f
 
 
 def _paths(pairs: int, figures: Figures, wait_seconds: float, gain: float) -> list[Serving]:
-    share = _share(pairs, figures)
+    share = share_of_each(pairs, figures)
     relays = [
         _serving(
             figures.pair_at(slot),
@@ -123,6 +123,6 @@ def _serving(figure: Figure, factor: float, joins: float) -> Serving:
     return Serving(limit.rate * factor, joins, burst=limit.burst * factor, credit=limit.credit * factor)
 
 
-def _share(pairs: int, figures: Figures) -> float:
+def share_of_each(pairs: int, figures: Figures) -> float:
     """What each of the pairs carries, in shares of a single one: p pairs carry 1 + (p - 1)·gain (GEO-DMS, Eq. 5)."""
     return (1 + (pairs - 1) * figures.gain.value) / pairs if pairs and figures.gain else 1.0

@@ -57,7 +57,7 @@ class Estimate(Document):
 
     def type_of(self, stage: int) -> str:
         """The type of a stage's relays: each side may have its own, and third regions have that of the source's."""
-        use = self._use_of(stage)
+        use = self.use_of(stage)
         beside = use.is_beside(stage, -1) if use else stage == 1
         return self.destination_type or self.instance_type if beside else self.instance_type
 
@@ -82,25 +82,28 @@ class Estimate(Document):
 
     @property
     def routes(self) -> list[RouteUse]:
-        """Where relays are to be, if not in pairs alone."""
-        return self.chosen.routes or []
+        """Where relays are to be: every way that the chosen row uses beside the direct path."""
+        return self.chosen.uses(self.figures)
 
     def hour_usd(self, stage: int) -> float:
         """Dollars for an hour of one relay of a stage."""
-        use = self._use_of(stage)
+        use = self.use_of(stage)
         return use.hours_usd[stage - use.stage] if use else self.figures.hour_usd(stage)
 
     def gb_usd_of(self, stage: int) -> float:
         """Dollars per GB that is sent on the route of a stage, whatever row was chosen since."""
-        use = self._use_of(stage)
+        use = self.use_of(stage)
         return use.usd_per_gb if use else self.figures.leaving_gb_usd
 
-    def _use_of(self, stage: int) -> RouteUse | None:
-        """The route of the chosen row, or of another one, that has relays at a stage."""
-        rows = (self.chosen, *self.rows)
-        found = (use for row in rows for use in row.routes or [] if use.has(stage))
-        # The nearest: after a route that was left, and sent straight to the receiver, another one begins at once.
-        return max(found, key=lambda use: use.stage, default=None)
+    def use_of(self, stage: int) -> RouteUse | None:
+        """The route of the chosen row, or else of another one, that has relays at a stage."""
+        for row in (self.chosen, *self.rows):
+            found = [use for use in row.uses(self.figures) if use.has(stage)]
+            if found:
+                # The nearest: after a route that was left, and sent straight to the receiver, another one begins at
+                # once.
+                return max(found, key=lambda use: use.stage)
+        return None
 
     def row(self, pairs: int) -> Row:
         """The row of `pairs`; raises LookupError."""
@@ -165,9 +168,9 @@ def estimate(
     elif requested == "auto" and not candidates[0].suitable and not pairs:
         reason = f"relays do not help: {'; '.join(dict.fromkeys(one.reason for one in candidates))}"
     row = next(row for row in rows if row.pairs == pairs)
-    if row.routes:
-        reason += f"; as many relays as that, {in_words(row.routes)}"
-    if row.pre_test and row.routes:
+    if row.planned:
+        reason += f"; as many relays as that, {in_words(row.planned)}"
+    if row.pre_test and row.planned:
         reason += "; with a pre-test of every hop"
     elif row.pre_test:
         reason += f"; with a pre-test, which keeps the better {pairs} of {2 * pairs} pairs"

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from lambdas.core.documents import Count, Document
+from lambdas.core.estimate.pair_route import PairRoute
 from lambdas.core.models.zero_wait import Limit, Serving
 from lambdas.core.words import size
 
@@ -182,6 +183,8 @@ class EndFigures(Document):
 
     lent: list[LentPair] = Field(default_factory=list, alias="lentPairs")
     """Pairs with machines of the user; they come first."""
+    pair_route: PairRoute | None = None
+    """The route of the pairs; absent: of regions that nobody has named, with as many relays at both sides."""
     timetable: list[TimedLimit] | None = None
     """The limits of the request's timetable, where it has one; in other seconds there is none."""
     gateway: Figure | None = Field(default=None, alias="gatewayUsdPerGB")

@@ -57,7 +57,7 @@ def _row(known: Estimate, ways: Ways, there: Sequence[Stage], probe_seconds: flo
     return Row(
         pairs=1,
         pre_test=True,
-        routes=_uses(known, ways, there, [leg for legs in turns for leg in legs]),
+        planned=_uses(known, ways, there, [leg for legs in turns for leg in legs]),
         seconds=round(seconds, 3),
         speedup=1.0,
         cost_usd=round(dollars + probes.usd, 6),

@@ -57,7 +57,7 @@ def better_of(plain: list[Row], through: list[Row], objective: Objective, figure
     """The rows of `plain`, each replaced by that of `through` where it is preferred and the budget bears it."""
     borne = within(through, objective.max_cost_usd, figures)
     return [
-        other if other.routes and other in borne and preference(other, objective) < preference(row, objective) else row
+        other if other.planned and other in borne and preference(other, objective) < preference(row, objective) else row
         for row, other in zip(plain, through, strict=True)
     ]
 
@@ -88,7 +88,7 @@ def _routed(
     dollars, most = dollars + probes.usd, most + probes.most_usd
     return Row(
         pairs=pairs,
-        routes=shared,
+        planned=shared,
         seconds=round(seconds, 3),
         seconds_low=round(best, 3) if matters else None,
         seconds_high=round(worst, 3) if matters else None,

@@ -1,6 +1,6 @@
 """A route of a row: the regions that it leads through, its relays, what it carries and costs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from pydantic import Field
@@ -50,6 +50,18 @@ class RouteUse(Document):
         return self.regions[1:-1]
 
     @property
+    def indices(self) -> range:
+        """Those of its stages, whether or not relays are there."""
+        return range(self.stage, self.stage + len(self.relays))
+
+    def most_of(self, live: Mapping[int, int]) -> float:
+        """The most that its relays carry together at any moment, MB/s, while so many live at each stage.
+
+        All of it while any does: nobody knows what fewer of them carry, and one that is to be left has no relays here.
+        """
+        return self.rate.most if any(live.get(stage) for stage in self.indices if self.has(stage)) else 0.0
+
+    @property
     def words(self) -> str:
         """`3 relays through eu-central-1`, `2 relays straight`, or `1 source and 3 destination relays`."""
         counts, between = self.relays, f"through {', '.join(self.between)}"
@@ -62,7 +74,7 @@ class RouteUse(Document):
 
     def is_beside(self, stage: int, end: int) -> bool:
         """Return whether a stage is its stage beside an end: 0 is the source, -1 the destination."""
-        return stage - self.stage == range(len(self.regions))[end]
+        return stage == self.indices[end]
 
     def to_launch(self) -> dict[int, list[int]]:
         """Slots by index of their stage that no machine of the user fills."""
@@ -75,7 +87,7 @@ class RouteUse(Document):
         Of a route that was left, which has no relays, that is not known.
         """
         straight = bool(self.count) and not self.relays[-1]
-        return self.stage <= stage < self.stage + len(self.regions) - straight
+        return self.stage <= stage < self.indices.stop - straight
 
     def stages(self) -> dict[int, int]:
         """Relays by index of their stage; a stage without any is left out."""

@@ -85,7 +85,7 @@ class RowTable:
         probe = self.pre_test_seconds if self.pre_test is True else 0.0
         wait = pre_tests.seconds(probe, 1, HOPS_OF_ROUTE)
         through = route_rows.routed(self.ways, self.size_bytes, plain, self.figures.joining_later(wait), probe)
-        through = [row.model_copy(update={"pre_test": True}) if wait and row.routes else row for row in through]
+        through = [row.model_copy(update={"pre_test": True}) if wait and row.planned else row for row in through]
         return route_rows.better_of(rows, self._in_time(through), self.objective, self.figures)
 
     def _beyond(self, direct: Row, most: int, counts: Sequence[int]) -> list[Row]:

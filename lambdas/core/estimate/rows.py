@@ -2,10 +2,13 @@
 
 from typing import Self
 
+from pydantic import Field
+
 from lambdas.core.documents import Count, Document
 from lambdas.core.estimate import pre_tests, row_cost
 from lambdas.core.estimate.data_time import bounds, limit_in_words, seconds_for
 from lambdas.core.estimate.figures import Figures, NonNegative
+from lambdas.core.estimate.pair_use import pair_uses
 from lambdas.core.estimate.route_use import RouteUse, in_words
 from lambdas.core.estimate.whole_time import WholeTime, at_most
 from lambdas.core.fleet.relay_counts import PAIRS, RelayCounts
@@ -39,8 +42,8 @@ class Row(Document):
     energy_wh: NonNegative | None = None
     """Watt-hours of all machines, as `tariff.energy` assumes them."""
     limit: str
-    routes: list[RouteUse] | None = None
-    """Where its relays are, if not in pairs beside the two ends; as many as so many pairs have, at most."""
+    planned: list[RouteUse] | None = Field(default=None, alias="routes")
+    """Where its relays are, if not in pairs beside the two ends; as many as so many pairs have, at most. See `uses`."""
     cost_usd_at_most: NonNegative | None = None
     """Dollars if all bytes took the dearest of its routes, and probes went as fast as is possible; absent where that
     is what is expected."""
@@ -52,15 +55,19 @@ class Row(Document):
         """What a budget has to bear."""
         return self.cost_usd if self.cost_usd_at_most is None else self.cost_usd_at_most
 
+    def uses(self, figures: Figures) -> list[RouteUse]:
+        """Its routes, of whatever shape: one with two stages beside the ends where nothing else was planned."""
+        return self.planned or pair_uses(self.pairs, figures)
+
     @property
     def relays(self) -> int:
         """Relays of all stages, where nothing else was asked for."""
-        return sum(use.count for use in self.routes) if self.routes else 2 * self.pairs
+        return sum(use.count for use in self.planned) if self.planned else 2 * self.pairs
 
     @property
     def limit_and_ways(self) -> str:
         """What limits it, and where its relays are if not in pairs."""
-        words = in_words(self.routes or [])
+        words = in_words(self.planned or [])
         return self.limit if not words or words in self.limit else f"{self.limit} ({words})"
 
     @property

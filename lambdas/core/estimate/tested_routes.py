@@ -84,7 +84,7 @@ def row_of(size_bytes: float, seconds: float, direct: float, uses: Sequence[Rout
     relays = sum(use.count for use in uses)
     return Row(
         pairs=len(uses),
-        routes=list(uses),
+        planned=list(uses),
         seconds=seconds,
         speedup=1.0,
         cost_usd=dollars,

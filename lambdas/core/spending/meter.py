@@ -4,6 +4,7 @@ Everything is computed from durable records, so nothing is lost with a function 
 MB/s (10^6 bytes), seconds; times in Unix seconds. Prices are those of the estimate.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -166,14 +167,13 @@ class Reading:
         """The most that may be sent until the next look: the present rate, or that of all relays that may join."""
         if self.estimate is None:
             return self.rate
-        stages = {node.stage for node in self.live}
-        # A route that is to be left, or whose successor was refused, carries as long as its relays live.
-        routes = [use for use in self.estimate.routes if any(use.has(stage) for stage in stages)]
-        planned = any(use.has(stage) for use in routes for stage in PAIR_STAGES)
-        pairs = 0 if planned else min(sum(node.stage == stage for node in self.live) for stage in PAIR_STAGES)
+        live = Counter(node.stage for node in self.live)
         if self.probes_usd:  # of those that are tested the better half joins
-            pairs = min(pairs, self.estimate.chosen_pairs)
-        return max(self.rate, most_rate(pairs, self.estimate.figures, self.limit, routes))
+            live = Counter({stage: min(count, self.estimate.chosen_pairs) for stage, count in live.items()})
+        # A route that is to be left, or whose successor was refused, carries as long as its relays live.
+        uses = {use.stage: use for stage in live if (use := self.estimate.use_of(stage))}
+        relayed = sum(use.most_of(live) for use in uses.values())
+        return max(self.rate, most_rate(relayed, self.estimate.figures, self.limit))
 
     @property
     def leaving_usd_per_gb(self) -> float:
@@ -288,7 +288,7 @@ def _probes_of_relay(estimate: Estimate | None) -> float:
     if estimate is None:
         return 0.0
     row = estimate.chosen
-    return _probes_usd(estimate) / max(row.relays if row.routes else TESTED * row.relays, 1)
+    return _probes_usd(estimate) / max(row.relays if row.planned else TESTED * row.relays, 1)
 
 
 def relay_dollars(nodes: Iterable[Node], now: float, estimate: Estimate | None, market: Market) -> float:

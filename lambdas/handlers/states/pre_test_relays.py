@@ -34,7 +34,7 @@ def pre_test_relays(event: PreTestInput, world: World) -> dict[str, Any]:
     """The ranking, best first, and the slots, or the paths of routes, that were rejected; raises MeasuringFailed."""
     transfer_id, is_profiling = event.transfer.transfer_id, event.transfer.request.is_profiling
     record = estimated(world, transfer_id)
-    if record.estimate.routes:
+    if record.estimate.chosen.planned:
         with unused_discarded(world, transfer_id):
             return {"ranking": [], "rejected": _routes(world, record) if record.running else []}
     pairs = pairing.by_slot(route_of(event.transfer), world.nodes.of(transfer_id), "READY")

@@ -40,7 +40,7 @@ def spawn_relays(event: SpawnInput, world: World) -> dict[str, Any]:
     record = running(world, transfer.transfer_id)
     decision = record.decisions[-1] if record and record.decisions else None
     wanted = (decision.pairs - decision.served if decision else estimate.chosen_pairs) * (2 if estimate.pre_test else 1)
-    if wanted and estimate.routes:
+    if wanted and estimate.chosen.planned:
         # Those that only measure make up no path but the pair.
         wanted = 1 if transfer.request.is_profiling else sum(use.paths for use in estimate.routes)
     answer = {"wanted": wanted, "preTest": estimate.pre_test, "review": estimate.on_the_way is not None}

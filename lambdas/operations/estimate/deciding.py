@@ -84,7 +84,7 @@ def decide_again(world: World, record: Estimated, seen: Sight) -> Estimate:
         kept = _keep(world, record, _known(estimate, seen, verdict, 0), decision)
         relay_end.release_all(world, record.transfer, reason)
         return kept
-    if estimate.routes:
+    if estimate.chosen.planned:
         # Which routes serve is planned again each minute; that they help is all that is to be seen here.
         reason = f"{sums} ({was}); routes are planned again each minute"
         served = _decision(world, record, seen, seen.pairs, reason, estimate.instance_type)

@@ -1,5 +1,6 @@
 """The estimate of an accepted transfer: figures gathered from what is known, offers of relay types, rows computed."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from math import inf
 from typing import Literal
@@ -14,6 +15,7 @@ from lambdas.core.estimate.link_measuring import estimate_of_links
 from lambdas.core.estimate.mixed_offers import mixed_offers
 from lambdas.core.estimate.offers import Side
 from lambdas.core.estimate.packing import Packing
+from lambdas.core.estimate.pair_route import PairRoute
 from lambdas.core.estimate.profile import Profile, hosts
 from lambdas.core.estimate.profiling import estimate_of_measuring
 from lambdas.core.estimate.type_choice import Offer
@@ -100,6 +102,7 @@ def estimate_for(
         update={
             "cross_zone": direct,
             "relay_cross_zone": relayed,
+            "pair_route": _pair_route(transfer),
             "lent": lent_pairs(terms, transfer.existing, request.relays.existing_share),
             "timetable": _timed(wish, terms.now) or None,
             "gateway": gateway(transfer) if through else None,
@@ -185,6 +188,19 @@ def _of_measuring(found: Estimate, transfer: AcceptedTransfer, world: World) -> 
     if ways is None:
         return estimate_of_measuring(found, seconds, most)
     return estimate_of_links(found, ways, stations_of(transfer), seconds, most)
+
+
+def _pair_route(transfer: AcceptedTransfer) -> PairRoute:
+    """Where measuring launches relays it launches as many at both sides, whatever machines the user lends."""
+    regions = [transfer.source_region, transfer.destination_region]
+    if transfer.request.is_profiling:
+        return PairRoute(regions=regions)
+    sides, lent = transfer.request.relays.sides, Counter(machine.stage for machine in transfer.existing)
+    return PairRoute(
+        regions=regions,
+        asked=[sides.source, sides.destination] if sides else None,
+        lent=[lent[0], lent[1]] if lent else None,
+    )
 
 
 def gateway(transfer: AcceptedTransfer) -> Figure | None:

@@ -36,7 +36,7 @@ def launch_pairs(
     `queue`: see `hand.lease`.
     """
     request, record = record.transfer.request, record.model_copy(update={"estimate": estimate})
-    if estimate.routes:
+    if estimate.chosen.planned:
         return _launch_routes(world, record, estimate, queue)
     relay_counts = RelayCounts.of(record.transfer)
     there, all_in_all = relay_counts.launched(taken), taken + wanted

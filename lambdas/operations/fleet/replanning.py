@@ -211,7 +211,7 @@ def _estimate(estimate: Estimate, ways: Ways, carrying: list[Carrying], found: R
     total = sum(use.rate.now for use in uses) + estimate.figures.direct.now
     uses = [use.model_copy(update={"share": round(use.rate.now / total, 4)}) for use in uses]
     new = {use.stage for use in uses}
-    known = {use.stage: use for use in estimate.routes}
+    known = {use.stage: use for use in estimate.chosen.planned or []}
     serving = {one.stage: ways.use_as(one.regions, one.relays) for one in carrying}
     rates = {one.stage: one.rate / min(filter(None, one.relays)) for one in carrying}
     gone = [
@@ -220,7 +220,7 @@ def _estimate(estimate: Estimate, ways: Ways, carrying: list[Carrying], found: R
         if stage not in new
     ]
     rows = [
-        row.model_copy(update={"routes": [*uses, *gone] or None}) if row.pairs == estimate.chosen_pairs else row
+        row.model_copy(update={"planned": [*uses, *gone] or None}) if row.pairs == estimate.chosen_pairs else row
         for row in estimate.rows
     ]
     return estimate.model_copy(update={"rows": rows})

@@ -44,7 +44,7 @@ def use(stage: int, regions: list[str], relays: list[int]) -> RouteUse:
 
 def routed(*uses: RouteUse) -> Estimate:
     plain = estimate(2)
-    rows = [row.model_copy(update={"routes": list(uses)}) if row.pairs == 2 else row for row in plain.rows]
+    rows = [row.model_copy(update={"planned": list(uses)}) if row.pairs == 2 else row for row in plain.rows]
     return plain.model_copy(update={"rows": rows})
 
 
@@ -156,7 +156,7 @@ def test_relays_that_serve_already_are_not_launched_again_when_routes_join_them(
     await_relays(AwaitInput(transfer=accepted()), cloud.world)
     cloud.clock.sleep(100)
     joined = [use(0, [WEST, IRELAND], [3, 3]), THROUGH]
-    rows = [row.model_copy(update={"routes": joined}) if row.pairs == 4 else row for row in plain.rows]
+    rows = [row.model_copy(update={"planned": joined}) if row.pairs == 4 else row for row in plain.rows]
     more = plain.model_copy(update={"rows": rows, "chosen_pairs": 4})
     decided = RelayDecision(
         at=cloud.clock.now(),

@@ -34,7 +34,7 @@ def chosen(source: int, destination: int) -> Estimate:
         hours_usd=[0.12, 0.03],
     )
     plain = estimate(2)
-    rows = [row.model_copy(update={"routes": [use]}) if row.pairs == 2 else row for row in plain.rows]
+    rows = [row.model_copy(update={"planned": [use]}) if row.pairs == 2 else row for row in plain.rows]
     return plain.model_copy(update={"rows": rows, "instance_type": STRONG, "destination_type": WEAK})
 
 

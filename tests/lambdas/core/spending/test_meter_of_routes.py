@@ -31,7 +31,7 @@ def straight() -> RouteUse:
 
 def routed(*uses: RouteUse) -> Estimate:
     plain = estimate(2)
-    rows = [row.model_copy(update={"routes": list(uses)}) if row.pairs == 2 else row for row in plain.rows]
+    rows = [row.model_copy(update={"planned": list(uses)}) if row.pairs == 2 else row for row in plain.rows]
     return plain.model_copy(update={"rows": rows})
 
 

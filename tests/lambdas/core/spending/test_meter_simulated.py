@@ -169,7 +169,7 @@ def test_the_bill_is_never_above_the_budget_and_the_transfer_not_stopped_before_
     bill = simulation.reading().spent().total
     assert max(bill, simulation.highest) <= most
     if simulation.stopped_at is not None:
-        wait = cost.egress(most_rate(pairs, known) * 1e6 * HELD_SECONDS, gb_usd)
+        wait = cost.egress(most_rate(pairs * known.pair.most, known) * 1e6 * HELD_SECONDS, gb_usd)
         assert bill >= most - wait - held_back(pairs + 1, known, pre_test=False)
 
 

@@ -43,7 +43,7 @@ def test_64_pairs_of_20_types_a_side_through_8_regions_fit(pairs: object) -> Non
     transit = [TransitRegion(region=region, vpc_id="vpc-transit") for region in THIRD]
     found = estimate_for(asked.model_copy(update={"request": request, "transit": transit}), 10**14, cloud.world)
     assert found.chosen_pairs == 64
-    assert found.rows[-1].routes
+    assert found.rows[-1].planned
     assert size_of(found) <= MOST_BYTES
     assert len(found.candidates) == MOST_CANDIDATES
     assert "388 more types of relays are allowed" in found.notes
@@ -57,7 +57,7 @@ def large(rows: int) -> Estimate:
         hours_usd=[0.1] * 3,
     )  # fmt: skip
     found = estimate(rows)
-    return found.model_copy(update={"rows": [row.model_copy(update={"routes": [use] * 3}) for row in found.rows]})
+    return found.model_copy(update={"rows": [row.model_copy(update={"planned": [use] * 3}) for row in found.rows]})
 
 
 def test_rows_that_nobody_needs_go_first_and_are_named() -> None:

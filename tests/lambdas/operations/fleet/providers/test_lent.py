@@ -54,7 +54,7 @@ def spawned(
     before(cloud)
     found = accepted(cloud, **relays_)
     wanted = estimate(pairs, pre_test=pre_test)
-    rows = [row.model_copy(update={"routes": routes}) if row.pairs == pairs else row for row in wanted.rows]
+    rows = [row.model_copy(update={"planned": routes}) if row.pairs == pairs else row for row in wanted.rows]
     wanted = wanted.model_copy(update={"rows": rows})
     cloud.transfers.create(found)
     cloud.transfers.change(transfer(), transfer_life.note(paths=paths(), estimate=wanted))
