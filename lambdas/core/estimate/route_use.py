@@ -1,6 +1,7 @@
 """A route of a row: the regions that it leads through, its relays, what it carries and costs."""
 
 from collections.abc import Mapping, Sequence
+from math import ceil
 from typing import Annotated
 
 from pydantic import Field
@@ -97,3 +98,21 @@ class RouteUse(Document):
 def in_words(uses: Sequence[RouteUse]) -> str:
     """`2 relays straight and 3 relays through eu-central-1`."""
     return " and ".join(use.words for use in uses if use.count)
+
+
+def with_paths(uses: Sequence[RouteUse], paths: int) -> list[RouteUse]:
+    """So many paths in all, where that is another number: of one route alone, since several are planned as a whole."""
+    if len(uses) != 1 or uses[0].paths == paths:
+        return list(uses)
+    return [_with_paths(uses[0], paths)]
+
+
+def one_path_fewer(uses: Sequence[RouteUse]) -> list[RouteUse]:
+    """Without a path of the last route, and without the route where that was all of it."""
+    *others, last = uses
+    return [*others, _with_paths(last, last.paths - 1)] if last.paths > 1 else others
+
+
+def _with_paths(use: RouteUse, paths: int) -> RouteUse:
+    relays = [ceil(count * paths / use.paths) for count in use.relays]
+    return use.model_copy(update={"relays": relays})

@@ -16,7 +16,7 @@ from lambdas.core.fleet.topology import routes_of
 from lambdas.core.record.transfer_record import Spawned
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.fence import running
-from lambdas.operations.fleet.growth import launch_pairs
+from lambdas.operations.fleet.growth import launch_routes
 from lambdas.operations.fleet.providers.turns import TurnLaterError
 from lambdas.operations.fleet.spawned import note_spawned
 from lambdas.runtime.handler import task_state
@@ -39,16 +39,16 @@ def spawn_relays(event: SpawnInput, world: World) -> dict[str, Any]:
     estimate, transfer = event.estimate, event.transfer
     record = running(world, transfer.transfer_id)
     decision = record.decisions[-1] if record and record.decisions else None
-    wanted = (decision.pairs - decision.served if decision else estimate.chosen_pairs) * (2 if estimate.pre_test else 1)
-    if wanted and estimate.chosen.planned:
-        # Those that only measure make up no path but the pair.
-        wanted = 1 if transfer.request.is_profiling else sum(use.paths for use in estimate.routes)
+    # Of hops that are measured by themselves no more are launched than are wanted.
+    paths = sum(use.paths for use in estimate.routes) * (2 if estimate.pre_test and not estimate.chosen.planned else 1)
+    wanted = paths - (decision.served if decision else 0)
+    if wanted and estimate.chosen.planned and transfer.request.is_profiling:
+        wanted = 1  # those that only measure make up no path but the pair
     answer = {"wanted": wanted, "preTest": estimate.pre_test, "review": estimate.on_the_way is not None}
     if wanted == 0 or record is None:
         return {**answer, "spawned": 0, "preTest": False, "notes": []}
-    taken = decision.last_slot if decision else 0
     try:
-        launched = launch_pairs(world, record, estimate, taken, wanted, event.queue or LaunchQueue())
+        launched = launch_routes(world, record, estimate, paths, event.queue or LaunchQueue())
     except CptError as error:  # the report is to say why there are none
         note_spawned(world, record, Spawned(wanted=wanted, launched=0, notes=[f"{type(error).__name__}: {error}"]))
         raise

@@ -8,13 +8,13 @@ from lambdas.adapters.world import World
 from lambdas.core.errors import CptError, NoCapacity
 from lambdas.core.estimate import first_contact
 from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.estimate.route_use import one_path_fewer, with_paths
 from lambdas.core.fleet import pairing
 from lambdas.core.fleet.answer import Answer
 from lambdas.core.fleet.launch_queue import LaunchQueue
-from lambdas.core.fleet.reconcile import Fleet, Lease, Wish, reconcile
-from lambdas.core.fleet.relay_counts import RelayCounts
-from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, Node
-from lambdas.core.fleet.topology import routes_of
+from lambdas.core.fleet.reconcile import Fleet, Lease, Wish, next_slots, reconcile
+from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
+from lambdas.core.fleet.topology import route_at, routes_of
 from lambdas.core.record.transfer_record import Estimated, Spawned
 from lambdas.operations.estimate import deciding
 from lambdas.operations.fence import running
@@ -28,54 +28,40 @@ from lambdas.operations.spending import metering
 REST_SECONDS = 120.0
 
 
-def launch_pairs(
-    world: World, record: Estimated, estimate: Estimate, taken: int, wanted: int, queue: LaunchQueue | None = None
+def launch_routes(
+    world: World, record: Estimated, estimate: Estimate, paths: int, queue: LaunchQueue | None = None
 ) -> hand.Leased:
-    """`wanted` pairs in the slots after those that are `taken`; raises NoCapacity where the budget bears none.
+    """What the chosen routes lack for so many paths, in slots that were never used; fewer where the budget says so.
 
-    `queue`: see `hand.lease`.
+    Raises NoCapacity where it bears none. `queue`: see `hand.lease`. Relays that have come since it was decided are of
+    this very launch, repeated.
     """
-    request, record = record.transfer.request, record.model_copy(update={"estimate": estimate})
-    if estimate.chosen.planned:
-        return _launch_routes(world, record, estimate, queue)
-    relay_counts = RelayCounts.of(record.transfer)
-    there, all_in_all = relay_counts.launched(taken), taken + wanted
-    affordable = metering.affordable(world, record, relay_counts.launched(all_in_all) - there)
-    bearable = relay_counts.most_pairs(there + affordable, all_in_all) - taken
-    budget = f"$.objective.maxCostUsd: {request.objective.max_cost_usd} bears {bearable} of {wanted} pairs now"
-    if bearable <= 0:
-        raise NoCapacity(budget)
-    counts = relay_counts.of_stages(taken + bearable)
-    slots = {at: range(taken + 1, count + 1) for at, count in enumerate(counts)}
-    leased = hand.lease(world, record, _due(record, slots), queue)
-    return leased if bearable == wanted else replace(leased, notes=[*leased.notes, budget])
-
-
-def _launch_routes(world: World, record: Estimated, estimate: Estimate, queue: LaunchQueue | None) -> hand.Leased:
-    """The relays of the chosen row's routes; whole routes are left out where the budget does not bear all.
-
-    Relays that were there when it was decided serve already. Those that came since are of this very launch, repeated.
-    """
-    transfer, kept, notes = record.transfer, list(estimate.routes), list[str]()
+    transfer, record = record.transfer, record.model_copy(update={"estimate": estimate})
+    uses = with_paths(estimate.routes, paths)
     decided = record.decisions[-1].at if record.decisions else 0.0
     before = [node for node in world.nodes.of(transfer.transfer_id) if node.requested_at < decided]
 
+    live = Counter(node.stage for node in before if node.state in LIVE_STATES)
+
     def due() -> list[Lease]:
-        slots = {stage: range(1, count + 1) for use in kept for stage, count in use.stages().items()}
-        return _due(record, slots, before)
+        counts = [(use, {at: count - live[at] for at, count in use.stages().items()}) for use in uses]
+        slots = [next_slots(route_at(transfer, use.stage), before, lacking) for use, lacking in counts]
+        return _due(record, {stage: new for one in slots for stage, new in one.items()}, before)
 
-    def relays() -> int:
-        return sum(len(one.slots) for one in due() if one.provider == "launched")
-
-    affordable = metering.affordable(world, record, relays())
-    while kept and relays() > affordable:
-        left = kept.pop()
-        most = transfer.request.objective.max_cost_usd
-        notes.append(f"$.objective.maxCostUsd: {most} does not bear {left.words} now")
-    if not kept:
-        raise NoCapacity("; ".join(notes))
+    asked = bearable = _launched(due())
+    affordable = metering.affordable(world, record, asked)
+    while uses and bearable > affordable:
+        uses = one_path_fewer(uses)
+        bearable = _launched(due())
+    budget = f"$.objective.maxCostUsd: {transfer.request.objective.max_cost_usd} bears {bearable} of {asked} relays now"
+    if not uses:
+        raise NoCapacity(budget)
     leased = hand.lease(world, record, due(), queue)
-    return replace(leased, notes=[*leased.notes, *notes])
+    return leased if bearable == asked else replace(leased, notes=[*leased.notes, budget])
+
+
+def _launched(leases: Sequence[Lease]) -> int:
+    return sum(len(one.slots) for one in leases if one.provider == "launched")
 
 
 def _due(record: Estimated, slots: Mapping[int, Sequence[int]], before: Sequence[Node] = ()) -> list[Lease]:
@@ -105,7 +91,7 @@ def decide_anew(world: World, transfer_id: str) -> Answer:
         return Answer.KEPT
     wanted = decision.pairs - decision.served
     try:
-        launched = launch_pairs(world, record, estimate, decision.last_slot, wanted)
+        launched = launch_routes(world, record, estimate, decision.pairs)
     except CptError as error:
         note_spawned(world, record, Spawned(wanted=wanted, launched=0, notes=[f"{type(error).__name__}: {error}"]))
         raise

@@ -1,6 +1,7 @@
 import pytest
 
 from lambdas.core.errors import CptError, LaunchRefused, MissingPermission, NoCapacity, TransferFenced
+from lambdas.core.estimate.pair_route import PairRoute
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import Spawned
 from lambdas.core.request.request import Objective
@@ -74,7 +75,8 @@ def test_sides_are_launched_as_asked_for_and_a_surplus_that_was_asked_for_stays(
     cloud = Cloud()
     sides = transfer(relays={"pairs": {"source": 1, "destination": 2}, "instanceTypes": ["t3.small"]})
     begin(cloud, sides)
-    asked = SpawnInput(transfer=sides, estimate=estimate(1))
+    figures = estimate(1).figures.model_copy(update={"pair_route": PairRoute(asked=[1, 2])})
+    asked = SpawnInput(transfer=sides, estimate=estimate(1).model_copy(update={"figures": figures}))
     assert spawn_relays(asked, cloud.world)["spawned"] == 1
     assert nodes(cloud) == {"source-1-0": "SPAWNED", "destination-1-0": "SPAWNED", "destination-2-0": "SPAWNED"}
 

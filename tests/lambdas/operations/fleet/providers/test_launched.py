@@ -11,7 +11,7 @@ from lambdas.core.spending.meter import BudgetDecision
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
 from lambdas.operations.estimate.estimation import estimate_for
 from lambdas.operations.fleet import hand
-from lambdas.operations.fleet.growth import launch_pairs
+from lambdas.operations.fleet.growth import launch_routes
 from lambdas.operations.fleet.providers.launched import lease
 from tests.lambdas.builders import IRELAND, WEST, estimate, profile, progress, transfer
 from tests.lambdas.cloud import Cloud
@@ -103,16 +103,16 @@ def test_dearer_type_is_not_launched_where_the_budget_does_not_bear_it() -> None
     cloud, record = allowing(0.3)
     assert record.estimate.instance_type == "t3.small"
     with pytest.raises(NoCapacity, match=rf"maxCostUsd does not bear more relays in us-west-2 as {DEAR}"):
-        launch_pairs(cloud.world, record, record.estimate, 0, 2)
+        launch_routes(cloud.world, record, record.estimate, 2)
     assert cloud.alive() == []
 
 
 def test_dearer_type_is_launched_where_the_budget_bears_it_as_many_as_it_bears() -> None:
     cloud, record = allowing(10.0)
-    launched = launch_pairs(cloud.world, record, record.estimate, 0, 2)
+    launched = launch_routes(cloud.world, record, record.estimate, 2)
     assert [one.instance_type for one in launched.nodes] == [DEAR] * 4
     cloud, record = allowing(0.5)
-    launched = launch_pairs(cloud.world, record, record.estimate, 0, 2)
+    launched = launch_routes(cloud.world, record, record.estimate, 2)
     assert [one.instance_type for one in launched.nodes] == [DEAR] * 2
     assert f"maxCostUsd does not bear more relays in {WEST} as {DEAR}" in " ".join(launched.notes)
 
