@@ -22,23 +22,23 @@ use crate::wire::frame::Frame;
 
 /// State that the two threads of one stream share.
 pub struct Link<'a> {
-    pub common: &'a Common,
-    pub handle: &'a Arc<Handle>,
-    pub waiting: &'a Unacknowledged,
+    pub(super) common: &'a Common,
+    pub(super) handle: &'a Arc<Handle>,
+    pub(super) waiting: &'a Unacknowledged,
     /// Set when the lane has to stop pulling: it was told to, or the stream broke.
-    pub over: AtomicBool,
-    pub broken: Mutex<Option<StreamError>>,
+    pub(super) over: AtomicBool,
+    pub(super) broken: Mutex<Option<StreamError>>,
     /// The receiver has acknowledged a chunk, or spoken for longer than it takes to come back.
-    pub worked: AtomicBool,
-    pub began: Instant,
+    pub(super) worked: AtomicBool,
+    began: Instant,
     /// The receiver's answers to what this lane asked to finish the transfer; with the verdict, how many digests it has uploaded.
-    pub verdict: Mutex<Option<(Verdict, u64)>>,
-    pub forgotten: Mutex<Option<()>>,
+    verdict: Mutex<Option<(Verdict, u64)>>,
+    forgotten: Mutex<Option<()>>,
     /// Of the chunk that is under way in this attempt: what the receiver has of the part that it was offered.
-    pub had: Mutex<Option<(u64, u32, Vec<u8>)>>,
-    pub speed: Arc<Speed>,
+    had: Mutex<Option<(u64, u32, Vec<u8>)>>,
+    pub(super) speed: Arc<Speed>,
     /// Since when chunks are left to others, and how long at most.
-    pub leaving_since: Mutex<Option<(Instant, Duration)>>,
+    pub(super) leaving_since: Mutex<Option<(Instant, Duration)>>,
 }
 
 impl<'a> Link<'a> {
