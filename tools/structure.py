@@ -4,6 +4,7 @@ With `--check`, which is part of `make lint`, a number that is higher than in to
 is lower is to be written down there, so that it stays. `--write` does that.
 """
 
+import ast
 import json
 import os
 import re
@@ -28,6 +29,9 @@ ENDS = re.compile(r"lambdas/(core|operations)/(ends|seats|request)\b")
 NAMES_AN_END = re.compile(r"\.(at_)?(source|destination)\.(instance_id|plain_paths|asked_paths|paths|path|run_as)\b")
 # The calls of EC2 by which a relay begins and ends.
 LAUNCHES_OR_ENDS = re.compile(r"\.compute\.(launch|terminate)\(")
+# What tells an estimate on other routes from one of pairs. Rows may know: they give every row its routes.
+ROUTES = {"by_pairs", "is_by_pairs", "is_pair_alone", "planned", "routes", "ways"}
+GIVES_ROUTES = "lambdas/core/estimate/rows.py"
 BARE_REGION = re.compile(r"\bPlace\([^,()]+\)")
 DAEMON = "relay-ami/relay/src"
 SHARED = re.compile(r"^(?:pub(?:\([^)]*\))? )?struct Shared\b", re.MULTILINE)
@@ -92,6 +96,10 @@ def measured(files: list[str]) -> dict[str, Measure]:
         ),
         "places-that-launch-or-end": _counted("calls in lambdas and cli that launch relays or terminate them", fleet),
         "bare-regions": _counted("times that a place is made of a region alone, in lambdas and cli", bare),
+        "forks-on-routes": _counted(
+            "conditions in lambdas, outside of the rows of an estimate, on whether it has routes or pairs alone",
+            [place for name, text in python.items() for place in forks_on_routes(name, text)],
+        ),
         "circles": _counted(
             "imports from one folder of lambdas, cli or local to another that lead back to it", circles
         ),
@@ -107,6 +115,32 @@ def measured(files: list[str]) -> dict[str, Measure]:
 
 def _counted(meaning: str, found: list[str]) -> Measure:
     return Measure(meaning, found, len(found))
+
+
+def forks_on_routes(name: str, text: str) -> Iterator[str]:
+    """Where a module of lambdas tests whether there are routes: `file:line`."""
+    if not name.startswith("lambdas/") or name == GIVES_ROUTES:
+        return
+    for node in ast.walk(ast.parse(text)):
+        if any(isinstance(one, ast.Attribute) and one.attr in ROUTES for one in _tested(node)):
+            yield f"{name}:{node.lineno if isinstance(node, ast.expr | ast.stmt) else 0}"
+
+
+def _tested(node: ast.AST) -> Iterator[ast.expr]:
+    """Expressions whose truth, or presence, a piece of code asks for."""
+    match node:
+        case ast.If() | ast.IfExp() | ast.While() | ast.Assert():
+            yield node.test
+        case ast.BoolOp():
+            yield from node.values
+        case ast.UnaryOp(op=ast.Not()):
+            yield node.operand
+        case ast.Compare(left=left, comparators=[ast.Constant(value=None)]):
+            yield left
+        case ast.Call(func=ast.Name(id="bool")):
+            yield from node.args
+        case ast.comprehension():
+            yield from node.ifs
 
 
 def tracked() -> list[str]:

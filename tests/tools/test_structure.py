@@ -40,6 +40,28 @@ def test_only_sources_of_the_product_are_counted(tmp_path: Path, monkeypatch: py
     assert found["modules-without-a-test"].found == ["lambdas/core/ends/c.py", "lambdas/operations/b.py"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "if row.routes:\n    pass\n",
+        "x = a if not estimate.routes else b\n",
+        "x = bool(estimate.routes) and y\n",
+        "x = row.planned or []\n",
+        "x = [use for use in uses if use.by_pairs]\n",
+        "x = table.ways is None\n",
+    ],
+)
+def test_condition_on_routes_is_a_fork_but_for_rows_which_give_them(text: str) -> None:
+    assert len(list(structure.forks_on_routes("lambdas/core/a.py", text))) > 0
+    assert list(structure.forks_on_routes("lambdas/core/estimate/rows.py", text)) == []
+    assert list(structure.forks_on_routes("cli/a.py", text)) == []
+
+
+def test_what_asks_every_route_is_no_fork() -> None:
+    text = "x = [use.count for use in estimate.routes if use.count]\nwhile sum(use.paths for use in row.routes):\n    y()\n"
+    assert list(structure.forks_on_routes("lambdas/core/a.py", text)) == []
+
+
 def test_layers_that_lead_back_are_found_and_those_that_do_not_are_not() -> None:
     # Handlers, operations, adapters and core are layers; adapters and runtime know of each other.
     found = structure.in_circles("lambdas")

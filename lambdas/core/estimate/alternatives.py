@@ -13,8 +13,8 @@ from lambdas.core.estimate.data_time import seconds_for
 from lambdas.core.estimate.end_limits import CHECKSUM_GAIN, with_checksums
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.figures import Figure, Figures, least
+from lambdas.core.estimate.pair_use import pair_uses
 from lambdas.core.estimate.rows import Row
-from lambdas.core.fleet.relay_counts import PAIRS
 from lambdas.core.models.models import LEAST_GAIN
 from lambdas.core.tariff import cost, fallback_prices
 from lambdas.core.tariff.instance_types import TypeFacts
@@ -221,4 +221,4 @@ def _small(found: Estimate) -> Iterator[Alternative]:
 
 
 def _dollars(size: int, figures: Figures, seconds: float, pairs: int = 0) -> float:
-    return row_cost.dollars(size, pairs, seconds, figures, 0.0, PAIRS)
+    return row_cost.dollars(size, seconds, pair_uses(pairs, figures), figures, 0.0)[1]

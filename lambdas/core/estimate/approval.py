@@ -106,7 +106,7 @@ def event_detail(transfer: AcceptedTransfer, estimate: Estimate) -> dict[str, An
 
 def _told(row: Row) -> dict[str, Any]:
     """The row with its routes in words alone."""
-    return row.model_copy(update={"limit": row.limit_and_ways, "planned": None}).to_document()
+    return row.model_copy(update={"limit": row.limit_and_ways, "planned": []}).to_document()
 
 
 def letter(transfer: AcceptedTransfer, estimate: Estimate) -> tuple[str, str]:

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from math import inf
 
 from lambdas.core.estimate.figures import Figures
-from lambdas.core.estimate.pre_tests import TESTED
 from lambdas.core.estimate.route_use import RouteUse
+from lambdas.core.estimate.row_cost import dearest_gb_usd
 from lambdas.core.estimate.rows import Row
 from lambdas.core.tariff import control_plane, cost
 
@@ -35,41 +35,24 @@ def most_rate(relayed: float, figures: Figures, limit_mb_s: float | None = None)
     return min(figures.direct.most + relayed, *ends, inf if limit_mb_s is None else limit_mb_s)
 
 
-def held_back(pairs: int, figures: Figures, *, pre_test: bool) -> float:
-    """Until the meter has ended what runs now: its relays, requests of the control plane, and what is sent twice.
+def held_back(pairs: int, uses: Iterable[RouteUse], figures: Figures, *, pre_test: bool) -> float:
+    """Until the meter has ended what runs now: relays, requests of the control plane, and what is sent twice.
 
-    Machines of the user cost nothing, so nothing is held back for them.
+    `pairs`: as many relays as so many have. Machines of the user cost nothing, so nothing is held back for them.
     """
-    there = pairs * (TESTED if pre_test else 1)
-    relays = cost.relays(2 * there - figures.lent_relays(there), HELD_SECONDS, figures.relay_hour.value)
-    relayed = sum(figures.pair_at(slot).most for slot in range(pairs))
-    return _held(pairs, relays, most_rate(relayed, figures), figures.gb_usd(pairs))
-
-
-def _held_by_routes(pairs: int, routes: list[RouteUse], figures: Figures) -> float:
-    """The same for as many relays as so many pairs have, on routes."""
-    each = [one for use in routes for one in zip(use.paid, use.hours_usd, strict=True)]
+    used = list(uses)
+    launched = [use.tested if pre_test else use for use in used]
+    each = [one for use in launched for one in zip(use.paid, use.hours_usd, strict=True)]
     relays = sum(cost.relays(count, HELD_SECONDS, hour) for count, hour in each)
-    relayed = sum(use.rate.most for use in routes)
-    return _held(pairs, relays, most_rate(relayed, figures), dearest_gb_usd(routes, figures))
-
-
-def _held(pairs: int, relays_usd: float, rate: float, gb_usd: float) -> float:
     start, later = (control_plane.calls(0, pairs, seconds, 0.0) for seconds in (0.0, LATE_SECONDS))
-    twice = cost.egress(rate * FLIGHT_SECONDS * 1e6, gb_usd)
-    return relays_usd + control_plane.dollars(later) - control_plane.dollars(start) + twice
-
-
-def dearest_gb_usd(routes: Iterable[RouteUse], figures: Figures) -> float:
-    """Dollars per GB that arrives by the dearest way: until the report nobody knows which way a byte took."""
-    return max([figures.gb_usd(0), *(figures.sent_share * use.usd_per_gb for use in routes)])
+    most = most_rate(sum(use.rate.most for use in used), figures)
+    twice = cost.egress(most * FLIGHT_SECONDS * 1e6, dearest_gb_usd(used, figures))
+    return relays + control_plane.dollars(later) - control_plane.dollars(start) + twice
 
 
 def needed(row: Row, figures: Figures) -> float:
     """The smallest budget that bears the row."""
-    if row.planned:
-        return row.most_usd + _held_by_routes(row.pairs, row.planned, figures)
-    return row.most_usd + held_back(row.pairs, figures, pre_test=row.pre_test)
+    return row.most_usd + held_back(row.pairs, row.uses(figures), figures, pre_test=row.pre_test)
 
 
 def within(rows: list[Row], most_usd: float | None, figures: Figures) -> list[Row]:

@@ -33,7 +33,7 @@ def seconds_for(
 
     Never more than without relays: what would be late goes by the direct path.
     """
-    return seconds_through(size_bytes, _paths(pairs, figures, wait_seconds, gain)[1:], figures)
+    return seconds_through(size_bytes, pair_servings(pairs, figures, wait_seconds, gain), figures)
 
 
 def seconds_through(size_bytes: int, relayed: Sequence[Serving], figures: Figures) -> float:
@@ -59,24 +59,11 @@ def _tail_seconds(size_bytes: int, relayed: Sequence[Serving], figures: Figures,
     return chunk_seconds / 2 * (1 - 1 / planned)
 
 
-def bounds(
-    size_bytes: int, pairs: int, figures: Figures, wait_seconds: float = 0.0, gain: float = 0.0
-) -> tuple[float, float]:
-    """Seconds with all figures at their better, and at their worse bounds."""
-    best, worst = (seconds_for(size_bytes, pairs, figures.at(bound), wait_seconds, gain) for bound in ("high", "low"))
-    return best, worst
-
-
-def limit_in_words(
-    size_bytes: int, seconds: float, pairs: int, figures: Figures, wait_seconds: float, gain: float = 0.0
-) -> str:
-    """What a transfer that takes `seconds` is limited by: the one thing that alone would make it take the longest."""
-    relayed = _paths(pairs, figures, wait_seconds, gain)[1:]
-    return limit_through(size_bytes, seconds, relayed, figures)
-
-
 def limit_through(size_bytes: int, seconds: float, relayed: Sequence[Serving], figures: Figures, what: str = "") -> str:
-    """The same for any paths beside the direct one; `what` names them where they are no pairs."""
+    """What a transfer that takes `seconds` is limited by: the one thing that alone would make it take the longest.
+
+    `relayed`: paths beside the direct one; `what` names them where they are no pairs.
+    """
     if relayed and seconds <= relayed[0].joins:
         return f"done before relays serve ({relayed[0].joins:.0f} s)"
     size, paths = size_bytes / 1e6, [_serving(figures.direct, 1.0, 0.0), *relayed]
@@ -105,9 +92,10 @@ def limit_through(size_bytes: int, seconds: float, relayed: Sequence[Serving], f
     return f"{words} {now:.1f} MB/s, {lasting:.1f} once credits are used up"
 
 
-def _paths(pairs: int, figures: Figures, wait_seconds: float, gain: float) -> list[Serving]:
+def pair_servings(pairs: int, figures: Figures, wait_seconds: float, gain: float) -> list[Serving]:
+    """When each of so many pairs carries what."""
     share = share_of_each(pairs, figures)
-    relays = [
+    return [
         _serving(
             figures.pair_at(slot),
             share if slot < len(figures.lent) else share * (1 + gain),
@@ -115,7 +103,6 @@ def _paths(pairs: int, figures: Figures, wait_seconds: float, gain: float) -> li
         )
         for slot in range(pairs)
     ]
-    return [_serving(figures.direct, 1.0, 0.0), *relays]
 
 
 def _serving(figure: Figure, factor: float, joins: float) -> Serving:

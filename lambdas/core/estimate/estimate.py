@@ -12,6 +12,7 @@ from lambdas.core.estimate.alternative import Alternative
 from lambdas.core.estimate.figures import EndFigures, Figures
 from lambdas.core.estimate.packing import Packing
 from lambdas.core.estimate.pair_choice import choose, promise, unknown
+from lambdas.core.estimate.route_rows import PairsAlone
 from lambdas.core.estimate.route_use import RouteUse, in_words
 from lambdas.core.estimate.row_table import RowTable
 from lambdas.core.estimate.rows import Row, build_row
@@ -20,7 +21,6 @@ from lambdas.core.estimate.type_choice import Candidate, Offer, offer_of, rank
 from lambdas.core.estimate.undecided import Undecided, undecided
 from lambdas.core.estimate.ways import Ways
 from lambdas.core.estimate.whole_time import WholeTime
-from lambdas.core.fleet.relay_counts import PAIRS, RelayCounts
 from lambdas.core.request.request import Objective
 from lambdas.core.tariff.relay_prices import RelayPrice
 
@@ -85,6 +85,11 @@ class Estimate(Document):
         """Where relays are to be: every way that the chosen row uses beside the direct path."""
         return self.chosen.uses(self.figures)
 
+    @property
+    def is_by_pairs(self) -> bool:
+        """Return whether what one pair carries tells of all of its relays: then more of them are decided by that."""
+        return all(use.by_pairs for use in self.routes)
+
     def hour_usd(self, stage: int) -> float:
         """Dollars for an hour of one relay of a stage."""
         use = self.use_of(stage)
@@ -112,11 +117,11 @@ class Estimate(Document):
             raise LookupError(f"the estimate has no row of {pairs} pairs")
         return found
 
-    def having(self, pairs: int, relay_counts: RelayCounts = PAIRS) -> "Estimate":
+    def having(self, pairs: int) -> "Estimate":
         """With a row of `pairs`, as it would have been: what is decided while data moves may lie between two rows."""
         if any(row.pairs == pairs for row in self.rows):
             return self
-        rows = [*self.rows, build_row(self.bytes, pairs, self.figures, relay_counts=relay_counts)]
+        rows = [*self.rows, build_row(self.bytes, pairs, self.figures)]
         return self.model_copy(update={"rows": sorted(rows, key=lambda row: row.pairs)})
 
 
@@ -131,7 +136,6 @@ def estimate(
     most_pairs: int,
     pre_test_seconds: float,
     notes: list[str],
-    relay_counts: RelayCounts = PAIRS,
     whole: WholeTime | None = None,
     ways: Callable[[Offer], Ways | None] = lambda _: None,
     also: Iterable[int] = (),
@@ -156,9 +160,8 @@ def estimate(
         pre_test=pre_test,
         pre_test_seconds=pre_test_seconds,
         most_tested=offer.most_pairs,
-        relay_counts=relay_counts,
         whole=whole,
-        ways=ways(offer),
+        planner=ways(offer) or PairsAlone(),
     )
     rows = table.rows(most, limit, requested, [*also, *(open_choice.pairs if open_choice else [])])
     asked = requested if requested == "auto" else min(requested, most)
@@ -168,12 +171,9 @@ def estimate(
     elif requested == "auto" and not candidates[0].suitable and not pairs:
         reason = f"relays do not help: {'; '.join(dict.fromkeys(one.reason for one in candidates))}"
     row = next(row for row in rows if row.pairs == pairs)
-    if row.planned:
-        reason += f"; as many relays as that, {in_words(row.planned)}"
-    if row.pre_test and row.planned:
-        reason += "; with a pre-test of every hop"
-    elif row.pre_test:
-        reason += f"; with a pre-test, which keeps the better {pairs} of {2 * pairs} pairs"
+    if ways_in_words := in_words(row.uses(figures)):
+        reason += f"; as many relays as that, {ways_in_words}"
+    reason += _pre_test_words(row, figures)
     if requested == "auto" and (steps := beside(rows, pairs, objective, figures)):
         reason += f"; {steps}"
     if requested == "auto" and open_choice:
@@ -194,12 +194,22 @@ def estimate(
             *notes,
             *promise(row, objective, figures),
             *_most_notes(rows, pairs, offer, limit, is_free=requested == "auto"),
-            *relay_counts.notes(pairs),
         ],
         on_the_way=(open_choice.question if open_choice else unknown(row, figures))
         if requested == "auto" and most
         else None,
     )
+
+
+def _pre_test_words(row: Row, figures: Figures) -> str:
+    """What a pre-test of the row does: it keeps the better ones where more are launched than are wanted."""
+    uses = row.uses(figures)
+    wanted, launched = (sum(use.paths for use in some) for some in (uses, [use.tested for use in uses]))
+    if not row.pre_test:
+        return ""
+    if launched > wanted:
+        return f"; with a pre-test, which keeps the better {wanted} of {launched} pairs"
+    return "; with a pre-test of every hop"
 
 
 def _most_notes(rows: list[Row], pairs: int, offer: Offer, limit: int, *, is_free: bool) -> list[str]:

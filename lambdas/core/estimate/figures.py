@@ -289,10 +289,6 @@ class Figures(EndFigures):
         """Seconds that each relay is paid for beside those of the data."""
         return self.relay_tail.value if self.relay_tail else 0.0
 
-    def joining_later(self, seconds: float) -> "Figures":
-        """With relays that carry data so many seconds later."""
-        return self.model_copy(update={"spawn": self.spawn.later(seconds, self.spawn.note)})
-
     def pair_at(self, slot: int) -> Figure:
         """What the pair of a slot carries, from 0 on: lent machines come first, and are held to their share."""
         if slot >= len(self.lent):
@@ -304,10 +300,6 @@ class Figures(EndFigures):
     def lent_whole(self) -> int:
         """Pairs that need no relay to be launched."""
         return sum(not one.launches_one for one in self.lent)
-
-    def lent_relays(self, pairs: int) -> int:
-        """How many relays of so many pairs are machines of the user."""
-        return sum(1 if one.launches_one else 2 for one in self.lent[:pairs])
 
     def joins(self, slot: int) -> float:
         """Seconds until a pair carries data, by slot from 0: of machines that run there is none to boot."""

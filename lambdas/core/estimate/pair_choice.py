@@ -132,7 +132,7 @@ def _may_meet(row: Row, deadline: int, figures: Figures) -> bool:
 
 def unknown(row: Row, figures: Figures) -> str | None:
     """What a row rests on that nobody has measured, in words; of routes each link is known or not by itself."""
-    return first_contact.unmeasured(figures, 0 if row.planned else row.pairs)
+    return first_contact.unmeasured(figures, sum(use.slots for use in row.uses(figures)))
 
 
 def promise(row: Row, objective: Objective, figures: Figures) -> list[str]:

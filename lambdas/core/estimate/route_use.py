@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from math import ceil
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import Field
 
-from lambdas.core.documents import Count, Document, Region, StageIndex
-from lambdas.core.estimate.figures import Figure, NonNegative
+from lambdas.core.documents import MAX_STAGES, Count, Document, Region, StageIndex
+from lambdas.core.estimate.figures import Bound, Figure, Figures, NonNegative
+from lambdas.core.estimate.pre_tests import Probes
+from lambdas.core.models.zero_wait import Serving
 
 
 class RouteUse(Document):
@@ -30,6 +32,26 @@ class RouteUse(Document):
     """Dollars for an hour of one relay at each of its regions."""
 
     @property
+    def by_pairs(self) -> bool:
+        """Return whether the estimate's figures of one pair tell of it: then a document need not hold it."""
+        return False
+
+    @property
+    def slots(self) -> int:
+        """How many times it is the pair that the estimate's figures know; a planned route has figures of its own."""
+        return 0
+
+    @property
+    def tested(self) -> "RouteUse":
+        """What is launched where it is pre-tested: just as much, of which each hop is measured."""
+        return self
+
+    @property
+    def tested_hops(self) -> int:
+        """Hops that are measured one after the other: as of the longest route, since all routes wait for each other."""
+        return MAX_STAGES - 1
+
+    @property
     def count(self) -> int:
         """Relays of all its stages."""
         return sum(self.relays)
@@ -42,8 +64,8 @@ class RouteUse(Document):
 
     @property
     def paths(self) -> int:
-        """Ways for data side by side, where its relays are alike."""
-        return min((count for count in self.relays if count), default=0)
+        """Ways for data side by side, where its relays are alike; none where relays before others are missing."""
+        return 0 if 0 in self.relays[:-1] else min(filter(None, self.relays))
 
     @property
     def between(self) -> list[str]:
@@ -55,13 +77,6 @@ class RouteUse(Document):
         """Those of its stages, whether or not relays are there."""
         return range(self.stage, self.stage + len(self.relays))
 
-    def most_of(self, live: Mapping[int, int]) -> float:
-        """The most that its relays carry together at any moment, MB/s, while so many live at each stage.
-
-        All of it while any does: nobody knows what fewer of them carry, and one that is to be left has no relays here.
-        """
-        return self.rate.most if any(live.get(stage) for stage in self.indices if self.has(stage)) else 0.0
-
     @property
     def words(self) -> str:
         """`3 relays through eu-central-1`, `2 relays straight`, or `1 source and 3 destination relays`."""
@@ -72,6 +87,40 @@ class RouteUse(Document):
         if counts[-1]:
             return f"{number} {between if self.between else 'straight'}"
         return f"{number} {f'{between} and ' if self.between else ''}straight into the receiver"
+
+    @property
+    def words_beside_number(self) -> str:
+        """What a row says of it beside its number of pairs; nothing of a route that was left."""
+        return self.words if self.count else ""
+
+    def most_of(self, live: Mapping[int, int]) -> float:
+        """The most that its relays carry together at any moment, MB/s, while so many live at each stage.
+
+        All of it while any does: nobody knows what fewer of them carry, and one that is to be left has no relays here.
+        """
+        return self.rate.most if any(live.get(stage) for stage in self.indices if self.has(stage)) else 0.0
+
+    def servings(self, figures: Figures, wait_seconds: float) -> list[Serving]:
+        """When it carries what; `wait_seconds`: its pre-test, after which its relays join."""
+        limit = self.rate.limit
+        joins = figures.spawn.value + wait_seconds
+        return [Serving(limit.rate, joins, burst=limit.burst, credit=limit.credit)]
+
+    def at(self, bound: Bound, figures: Figures) -> Self:
+        """The route as if its rate were at a bound, as those of `figures` are."""
+        return self.model_copy(update={"rate": self.rate.at(bound)})
+
+    def gb_usd(self, figures: Figures) -> float:
+        """Dollars per GB that arrives this way, with what is sent again for it."""
+        return figures.sent_share * self.usd_per_gb
+
+    def beside_gb_usd(self, figures: Figures) -> float:
+        """The same of what goes by the direct path beside it."""
+        return figures.gb_usd(0)
+
+    def probes(self, probe_seconds: float) -> Probes:
+        """What its pre-test sends out of regions; nothing is known of a route that no plan has made."""
+        return Probes()
 
     def is_beside(self, stage: int, end: int) -> bool:
         """Return whether a stage is its stage beside an end: 0 is the source, -1 the destination."""
@@ -96,8 +145,8 @@ class RouteUse(Document):
 
 
 def in_words(uses: Sequence[RouteUse]) -> str:
-    """`2 relays straight and 3 relays through eu-central-1`."""
-    return " and ".join(use.words for use in uses if use.count)
+    """`2 relays straight and 3 relays through eu-central-1`; empty for pairs, whose number says it all."""
+    return " and ".join(filter(None, (use.words_beside_number for use in uses)))
 
 
 def with_paths(uses: Sequence[RouteUse], paths: int) -> list[RouteUse]:

@@ -1,34 +1,41 @@
 """What a row of an estimate costs: relays, traffic and requests of the control plane, dollars."""
 
+from collections.abc import Iterable, Sequence
 from math import ceil
 
 from lambdas.core.chunks import plan
 from lambdas.core.estimate.figures import Figures
-from lambdas.core.fleet.relay_counts import RelayCounts
+from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.tariff import control_plane, cost
+
+RELAYS_OF_PAIR = 2
 
 
 def dollars(
-    size_bytes: int, pairs: int, seconds: float, figures: Figures, tested_seconds: float, relay_counts: RelayCounts
-) -> float:
-    """Dollars for moving `size_bytes` in `seconds` with `pairs` pairs, without what a pre-test's probes send.
+    size_bytes: int, seconds: float, uses: Sequence[RouteUse], figures: Figures, tested_seconds: float
+) -> tuple[float, float]:
+    """Dollars for moving `size_bytes` in `seconds`, without what a pre-test's probes send: as expected, and as if all
+    bytes took the dearest way.
 
-    Relays are paid from their request until they are ended, some seconds after the data (Figures.relay_tail); with a
-    pre-test, which takes `tested_seconds`, twice as many until that is over.
+    Relays are paid from their request until they are ended, some seconds after the data (Figures.relay_tail); those
+    that a pre-test of `tested_seconds` gives back until that is over.
     """
-    total = control_plane_dollars(size_bytes, pairs, seconds, figures) + cost.egress(size_bytes, figures.gb_usd(pairs))
+    pairs = ceil(sum(use.count for use in uses) / RELAYS_OF_PAIR)
+    total = control_plane_dollars(size_bytes, pairs, seconds, figures)
     lived, tested = seconds + figures.tail_seconds, figures.spawn.value + tested_seconds
-    launched = _by_stage(relay_counts, pairs)
-    for stage, count in launched.items():
-        total += cost.relays(count, lived, figures.hour_usd(stage))
-    if pairs and tested_seconds:
-        for stage, count in _by_stage(relay_counts, 2 * pairs).items():
-            total += cost.relays(count - launched.get(stage, 0), min(tested, lived), figures.hour_usd(stage))
-    return total
+    for use in uses:
+        launched = use.tested.paid if tested_seconds else use.paid
+        for count, most, hour in zip(use.paid, launched, use.hours_usd, strict=True):
+            total += cost.relays(count, lived, hour) + cost.relays(most - count, min(tested, lived), hour)
+    direct = 1.0 - sum(use.share for use in uses)
+    beside = max((use.beside_gb_usd(figures) for use in uses), default=figures.gb_usd(0))
+    per_gb = direct * beside + sum(use.share * use.gb_usd(figures) for use in uses)
+    return total + cost.egress(size_bytes, per_gb), total + cost.egress(size_bytes, dearest_gb_usd(uses, figures))
 
 
-def _by_stage(relay_counts: RelayCounts, pairs: int) -> dict[int, int]:
-    return {stage: len(slots) for stage, slots in relay_counts.to_launch(pairs).items()}
+def dearest_gb_usd(uses: Iterable[RouteUse], figures: Figures) -> float:
+    """Dollars per GB that arrives by the dearest way: until the report nobody knows which way a byte took."""
+    return max([figures.gb_usd(0), *(use.gb_usd(figures) for use in uses)])
 
 
 def control_plane_dollars(size_bytes: int, pairs: int, seconds: float, figures: Figures) -> float:

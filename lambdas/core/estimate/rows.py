@@ -1,17 +1,19 @@
 """The rows of an estimate: what each number of pairs would take and cost, and what limits it."""
 
+from collections.abc import Sequence
+from functools import reduce
 from typing import Self
 
 from pydantic import Field
 
 from lambdas.core.documents import Count, Document
 from lambdas.core.estimate import pre_tests, row_cost
-from lambdas.core.estimate.data_time import bounds, limit_in_words, seconds_for
-from lambdas.core.estimate.figures import Figures, NonNegative
+from lambdas.core.estimate.data_time import limit_through, seconds_through
+from lambdas.core.estimate.figures import Bound, Figures, NonNegative
 from lambdas.core.estimate.pair_use import pair_uses
 from lambdas.core.estimate.route_use import RouteUse, in_words
 from lambdas.core.estimate.whole_time import WholeTime, at_most
-from lambdas.core.fleet.relay_counts import PAIRS, RelayCounts
+from lambdas.core.models.zero_wait import Serving
 from lambdas.core.tariff import energy
 from lambdas.core.tariff.cost import worth
 from lambdas.core.words import duration
@@ -42,8 +44,8 @@ class Row(Document):
     energy_wh: NonNegative | None = None
     """Watt-hours of all machines, as `tariff.energy` assumes them."""
     limit: str
-    planned: list[RouteUse] | None = Field(default=None, alias="routes")
-    """Where its relays are, if not in pairs beside the two ends; as many as so many pairs have, at most. See `uses`."""
+    planned: list[RouteUse] = Field(default_factory=list, alias="routes", exclude_if=lambda uses: not uses)
+    """The routes that its number does not tell of; as many relays as so many pairs have, at most. See `uses`."""
     cost_usd_at_most: NonNegative | None = None
     """Dollars if all bytes took the dearest of its routes, and probes went as fast as is possible; absent where that
     is what is expected."""
@@ -60,14 +62,9 @@ class Row(Document):
         return self.planned or pair_uses(self.pairs, figures)
 
     @property
-    def relays(self) -> int:
-        """Relays of all stages, where nothing else was asked for."""
-        return sum(use.count for use in self.planned) if self.planned else 2 * self.pairs
-
-    @property
     def limit_and_ways(self) -> str:
         """What limits it, and where its relays are if not in pairs."""
-        words = in_words(self.planned or [])
+        words = in_words(self.planned)
         return self.limit if not words or words in self.limit else f"{self.limit} ({words})"
 
     @property
@@ -103,58 +100,80 @@ class Row(Document):
         return " to ".join(map(duration, self.bounds))
 
 
-def better_half(pairs: int) -> float:
-    """Mean of the better half of 2p pairs above the mean of all, in standard deviations of a pair.
-
-    It rises to sqrt(2 / pi), 0.798; of so few as 2 the better one is 0.564 above. The fit is within 0.002 for all p.
-    """
-    return 0.798 * (1 - 0.4 / (pairs + 0.37))
-
-
-def build_rows(
-    size_bytes: int, most_pairs: int, figures: Figures, pre_test_seconds: float = 0.0, relay_counts: RelayCounts = PAIRS
-) -> list[Row]:
+def build_rows(size_bytes: int, most_pairs: int, figures: Figures, pre_test_seconds: float = 0.0) -> list[Row]:
     """The rows of p = 0..`most_pairs`, as `build_row` has them."""
-    every = range(most_pairs + 1)
-    return [build_row(size_bytes, pairs, figures, pre_test_seconds, relay_counts) for pairs in every]
+    return [build_row(size_bytes, pairs, figures, pre_test_seconds) for pairs in range(most_pairs + 1)]
 
 
-def build_row(
-    size_bytes: int, pairs: int, figures: Figures, pre_test_seconds: float = 0.0, relay_counts: RelayCounts = PAIRS
-) -> Row:
-    """One p; with `pre_test_seconds` > 0 it pays for a pre-test, and its pairs are the better half.
+def build_row(size_bytes: int, pairs: int, figures: Figures, pre_test_seconds: float = 0.0) -> Row:
+    """One p; with `pre_test_seconds` > 0 it pays for a pre-test that measures each hop so long.
 
-    `pre_test_seconds`: how long each hop is measured.
-
-    A row pays for the relays that `relay_counts` has launched. It carries what its pairs do, whatever the larger side
-    is.
+    A row pays for all relays that are launched. It carries what its pairs do, whatever the larger side is.
     """
-    direct = seconds_for(size_bytes, 0, figures)
-    wait = pre_tests.seconds(pre_test_seconds, pairs)
-    gain = better_half(pairs) * figures.pair_spread.value if wait else 0.0
-    seconds = seconds_for(size_bytes, pairs, figures, wait, gain)
-    best, worst = bounds(size_bytes, pairs, figures, wait, gain)
+    return row_with(size_bytes, pairs, pair_uses(pairs, figures), figures, pre_test_seconds)
+
+
+def row_with(
+    size_bytes: int, pairs: int, uses: Sequence[RouteUse], figures: Figures, pre_test_seconds: float = 0.0
+) -> Row:
+    """The row of `pairs` with just these routes, which have as many relays as so many pairs at most."""
+    waits = (pre_tests.seconds(pre_test_seconds, use.paths, use.tested_hops) for use in uses)
+    wait = max(waits, default=0.0)
+    direct, serving = seconds_through(size_bytes, [], figures), _servings(uses, figures, wait)
+    seconds = seconds_through(size_bytes, serving, figures)
+    best, worst = (_at(bound, size_bytes, uses, figures, wait) for bound in _BETTER_FIRST)
     matters = best < seconds * (1 - SHOWN_FROM) or worst > seconds * (1 + SHOWN_FROM)
-    probes = pre_tests.of_pairs(pairs, figures, pre_test_seconds)
-    dollars = row_cost.dollars(size_bytes, pairs, seconds, figures, wait, relay_counts)
+    shared = _shares(uses, seconds, figures, wait)
+    expected, most = row_cost.dollars(size_bytes, seconds, shared, figures, wait)
+    probes = reduce(pre_tests.Probes.beside, (use.probes(pre_test_seconds) for use in uses), pre_tests.Probes())
+    cost, most = round(expected + probes.usd, 6), round(most + probes.most_usd, 6)
     return Row(
         pairs=pairs,
+        planned=[use for use in shared if not use.by_pairs],
         pre_test=wait > 0,
         seconds=round(seconds, 3),
         seconds_low=round(best, 3) if matters else None,
         seconds_high=round(worst, 3) if matters else None,
         speedup=round(direct / seconds, 3) if seconds else 1.0,
-        cost_usd=round(dollars + probes.usd, 6),
-        cost_usd_at_most=round(dollars + probes.most_usd, 6) if probes.most_usd > probes.usd else None,
+        cost_usd=cost,
+        cost_usd_at_most=most if most > cost else None,
         probes_usd_at_most=round(probes.most_usd, 6) if wait else None,
-        energy_wh=round(_energy(pairs, seconds, figures, wait, relay_counts), 3),
-        limit=limit_in_words(size_bytes, seconds, pairs, figures, wait, gain),
+        energy_wh=round(_energy(uses, seconds, figures, wait), 3),
+        limit=limit_through(size_bytes, seconds, serving, figures, in_words(uses)),
     )
 
 
-def _energy(pairs: int, seconds: float, figures: Figures, wait: float, relay_counts: RelayCounts) -> float:
-    """Both ends and all relays, those of the user too; a pre-test has twice as many until it is over."""
-    relays = sum(relay_counts.of_stages(pairs))
-    more = sum(relay_counts.of_stages(2 * pairs)) - relays if wait else 0
+_BETTER_FIRST: tuple[Bound, Bound] = ("high", "low")
+
+
+def _at(bound: Bound, size_bytes: int, uses: Sequence[RouteUse], figures: Figures, wait: float) -> float:
+    """Seconds with all figures at a bound."""
+    bounded = figures.at(bound)
+    serving = _servings([use.at(bound, bounded) for use in uses], bounded, wait)
+    return seconds_through(size_bytes, serving, bounded)
+
+
+def _servings(uses: Sequence[RouteUse], figures: Figures, wait: float) -> list[Serving]:
+    """What all routes carry beside the direct path, in the order in which they begin."""
+    return sorted((one for use in uses for one in use.servings(figures, wait)), key=lambda one: one.joins)
+
+
+def _shares(uses: Sequence[RouteUse], seconds: float, figures: Figures, wait: float) -> list[RouteUse]:
+    """The routes with the share of bytes that each carries: its rate times as long as it serves."""
+    carried = [
+        sum(one.limit.allows(one.limit.credit) * max(seconds - one.joins, 0.0) for one in use.servings(figures, wait))
+        for use in uses
+    ]
+    whole = figures.direct.now * seconds + sum(carried)
+    return [
+        use.model_copy(update={"share": round(mb / whole, 4) if whole else 0.0})
+        for use, mb in zip(uses, carried, strict=True)
+    ]
+
+
+def _energy(uses: Sequence[RouteUse], seconds: float, figures: Figures, wait: float) -> float:
+    """Both ends and all relays, those of the user too; more of them until a pre-test is over that gives some back."""
+    relays = sum(use.count for use in uses)
+    more = sum(use.tested.count - use.count for use in uses) if wait else 0
     lived = seconds + figures.tail_seconds
     return energy.watt_hours(2 * seconds + relays * lived + more * min(figures.spawn.value + wait, lived))

@@ -1,21 +1,22 @@
 """Ways for data between two regions, straight or through others, and the relays on them that carry most together."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import pairwise
 from typing import NamedTuple
 
+from pydantic import Field
+
 from lambdas.core.estimate import pre_tests
-from lambdas.core.estimate.figures import Figure
+from lambdas.core.estimate.figures import LENT_SECONDS, Figure, Figures
 from lambdas.core.estimate.route_use import RouteUse
+from lambdas.core.models.zero_wait import Serving
 from lambdas.core.routes.network_map import Link, NetworkMap
 from lambdas.core.routes.route_plan import RoutePlan, Scheme
 from lambdas.core.routes.selection import select
 
 Regions = tuple[str, ...]
-PAIR_STAGE = 0
-"""Index of the first stage of the pair, which machines of the user belong to."""
 
 
 class SideRate(NamedTuple):
@@ -39,6 +40,11 @@ class Border:
     gain: float = 1.0
     lent: tuple[tuple[Figure, ...], tuple[Figure, ...]] = ((), ())
 
+    @property
+    def slower(self) -> Figure:
+        """What the side that limits lets pass of one relay."""
+        return min(self.sent, self.received, key=lambda side: side.counted).figure
+
     def link(self, origin: str, destination: str) -> Link:
         """The border as the planner knows it."""
         sent, received = (tuple(one.now for one in side) for side in self.lent)
@@ -52,6 +58,32 @@ class Border:
             lent_sent=sent,
             lent_received=received,
         )
+
+
+class BorderUse(RouteUse):
+    """A route as it was planned: what it carries is known by the borders that it crosses.
+
+    `at_once`: the share of its rate that machines carry which run already. `measured`: of each hop between its relays
+    what one path carries, and dollars per GB.
+    """
+
+    at_once: float = Field(exclude=True)
+    measured: list[tuple[Figure, float]] = Field(exclude=True)
+
+    def servings(self, figures: Figures, wait_seconds: float) -> list[Serving]:
+        """Its machines that run already, then the others."""
+        limit, joins = self.rate.limit, figures.spawn.value + wait_seconds
+        shares = ((self.at_once, min(joins, LENT_SECONDS)), (1.0 - self.at_once, joins))
+        return [
+            Serving(limit.rate * share, since, burst=limit.burst * share, credit=limit.credit * share)
+            for share, since in shares
+            if share > 0
+        ]
+
+    def probes(self, probe_seconds: float) -> pre_tests.Probes:
+        """Every hop between relays, on every path."""
+        each = (pre_tests.of_rates([rate] * self.paths, probe_seconds, usd) for rate, usd in self.measured)
+        return reduce(pre_tests.Probes.beside, each, pre_tests.Probes())
 
 
 @dataclass(frozen=True)
@@ -72,15 +104,15 @@ class Ways:
     first_stage: Mapping[tuple[Regions, bool], int]
     straight: float = 0.0
 
+    @property
+    def is_quick(self) -> bool:
+        """A search through routes takes tens of milliseconds."""
+        return False
+
     @cached_property
     def network(self) -> NetworkMap:
         """The map to plan with: what each border is expected to let pass at first."""
         return NetworkMap.of(border.link(*pair) for pair, border in self.borders.items())
-
-    @property
-    def is_pair_alone(self) -> bool:
-        """Return whether no third region is on any way."""
-        return len(self.borders) == 1
 
     def uses(self, relays: int, most_rate: float) -> list[RouteUse]:
         """The best routes with so many relays at most, as the estimate has them; `most_rate`: MB/s that are of use."""
@@ -96,28 +128,14 @@ class Ways:
         held = self._held(scheme)
         return [self._use(plan, held) for plan in scheme.routes]
 
-    def probes(self, uses: Iterable[RouteUse], probe_seconds: float) -> pre_tests.Probes:
-        """What it costs to measure every hop between relays on every path of `uses`."""
-        found = pre_tests.Probes()
-        for use in uses:
-            hops = [
-                pair for pair, relays in zip(pairwise(use.regions), pairwise(use.relays), strict=True) if all(relays)
-            ]
-            for border in map(self.borders.__getitem__, hops):
-                slower = min(border.sent, border.received, key=lambda side: side.counted)
-                found = found.beside(pre_tests.of_rates([slower.figure] * use.paths, probe_seconds, border.usd_per_gb))
-        return found
-
     def use_as(self, regions: Regions, relays: tuple[int, ...]) -> RouteUse:
         """A route with just these relays."""
         return self._use(RoutePlan(regions, relays), 1.0)
 
-    def at_once(self, use: RouteUse) -> float:
+    def _at_once(self, plan: RoutePlan, lent: list[int], rate: float) -> float:
         """The share of a route's rate that machines of the user carry, which run already."""
-        if use.stage != PAIR_STAGE or not use.lent:
-            return 0.0
-        link = self.network.link(self.source, self.destination)
-        return min(1.0, link.carried(*use.lent) / use.rate.now) if all(use.lent) and use.rate.now else 0.0
+        carried = self.network.link(*plan.links[0]).carried(*lent) if all(lent) else 0.0
+        return min(1.0, carried / rate) if rate else 0.0
 
     def _held(self, scheme: Scheme) -> float:
         """The share that relays of other regions may send straight to the receiver of what they could."""
@@ -139,14 +157,20 @@ class Ways:
         factor = rate / limit.counted if limit.counted else 0.0
         note = f"{where}: {limit.figure.note}"
         lent = self._lent(plan)
-        return RouteUse(
+        figure = limit.figure.scaled(factor, f"{note}, times {factor:.3g}" if factor != 1 else note)
+        crossed = [
+            self.borders[pair] for pair, relays in zip(plan.links, pairwise(plan.relays), strict=True) if all(relays)
+        ]
+        return BorderUse(
             stage=self.first_stage[plan.regions, plan.straight],
             regions=list(plan.regions),
             relays=list(plan.relays),
             lent=lent if any(lent) else None,
-            rate=limit.figure.scaled(factor, f"{note}, times {factor:.3g}" if factor != 1 else note),
+            rate=figure,
             usd_per_gb=plan.usd_per_gb(network),
             hours_usd=[self.hours[region].value for region in plan.regions],
+            at_once=self._at_once(plan, lent, figure.now),
+            measured=[(border.slower, border.usd_per_gb) for border in crossed],
         )
 
     def _lent(self, plan: RoutePlan) -> list[int]:

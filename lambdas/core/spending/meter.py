@@ -20,7 +20,6 @@ from lambdas.core.estimate.budget import (
     most_rate,
 )
 from lambdas.core.estimate.estimate import Estimate
-from lambdas.core.estimate.pre_tests import TESTED
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.request.request import Objective
 from lambdas.core.spending.relay_price import hour_usd
@@ -287,8 +286,7 @@ def _probes_usd(estimate: Estimate | None) -> float:
 def _probes_of_relay(estimate: Estimate | None) -> float:
     if estimate is None:
         return 0.0
-    row = estimate.chosen
-    return _probes_usd(estimate) / max(row.relays if row.planned else TESTED * row.relays, 1)
+    return _probes_usd(estimate) / max(sum(use.tested.count for use in estimate.routes), 1)
 
 
 def relay_dollars(nodes: Iterable[Node], now: float, estimate: Estimate | None, market: Market) -> float:

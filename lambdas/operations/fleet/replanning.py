@@ -15,8 +15,8 @@ from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.figures import Figure
 from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.estimate.replanning import Carrying, Replan, Rest
-from lambdas.core.estimate.route_rows import RELAYS_OF_PAIR
 from lambdas.core.estimate.route_use import RouteUse
+from lambdas.core.estimate.row_cost import RELAYS_OF_PAIR
 from lambdas.core.estimate.ways import Ways
 from lambdas.core.fleet import pairing, relay_watch
 from lambdas.core.fleet.answer import Answer
@@ -211,7 +211,7 @@ def _estimate(estimate: Estimate, ways: Ways, carrying: list[Carrying], found: R
     total = sum(use.rate.now for use in uses) + estimate.figures.direct.now
     uses = [use.model_copy(update={"share": round(use.rate.now / total, 4)}) for use in uses]
     new = {use.stage for use in uses}
-    known = {use.stage: use for use in estimate.chosen.planned or []}
+    known = {use.stage: use for use in estimate.chosen.planned}
     serving = {one.stage: ways.use_as(one.regions, one.relays) for one in carrying}
     rates = {one.stage: one.rate / min(filter(None, one.relays)) for one in carrying}
     gone = [
@@ -220,7 +220,7 @@ def _estimate(estimate: Estimate, ways: Ways, carrying: list[Carrying], found: R
         if stage not in new
     ]
     rows = [
-        row.model_copy(update={"planned": [*uses, *gone] or None}) if row.pairs == estimate.chosen_pairs else row
+        row.model_copy(update={"planned": [*uses, *gone]}) if row.pairs == estimate.chosen_pairs else row
         for row in estimate.rows
     ]
     return estimate.model_copy(update={"rows": rows})

@@ -5,10 +5,10 @@ import pytest
 from lambdas.core.estimate.budget import HELD_SECONDS, held_back
 from lambdas.core.estimate.figures import Figures, LentPair
 from lambdas.core.estimate.lent import lent_pairs
+from lambdas.core.estimate.pair_route import PairRoute
+from lambdas.core.estimate.pair_use import pair_uses
 from lambdas.core.estimate.rows import build_rows
-from lambdas.core.fleet.relay_counts import RelayCounts
 from lambdas.core.places.machines import ExistingRelay
-from lambdas.core.request.relays_request import RelaysRequest
 from tests.lambdas.builders import figure, figures, transfer
 from tests.lambdas.core.estimate.test_offers import terms
 
@@ -24,7 +24,9 @@ def machine(stage: int, number: int, kind: str = "m5.large") -> ExistingRelay:
 
 def lending(*pairs: tuple[float, bool]) -> Figures:
     lent = [LentPair(rate=figure(rate), launches_one=launches_one) for rate, launches_one in pairs]
-    return figures(spawn=60.0).model_copy(update={"lent": lent})
+    whole = sum(not one.launches_one for one in lent)
+    route = PairRoute(lent=[len(lent), whole])
+    return figures(spawn=60.0).model_copy(update={"lent": lent, "pair_route": route})
 
 
 def test_a_machine_carries_its_share_of_what_is_published() -> None:
@@ -58,15 +60,14 @@ def test_nothing_is_held_back_for_machines_that_cost_nothing() -> None:
     used, each = lending((20.0, False), (20.0, True)), HELD_SECONDS * 0.1 / 3600
     plain = figures(spawn=60.0)
     free = [
-        [held_back(pairs, one, pre_test=test) for one in (plain, used)]
+        [held_back(pairs, pair_uses(pairs, one), one, pre_test=test) for one in (plain, used)]
         for pairs, test in ((1, False), (3, False), (1, True))
     ]
     assert [all_paid - lent for all_paid, lent in free] == pytest.approx([2 * each, 3 * each, 3 * each])
 
 
 def test_a_lent_pair_costs_no_launch() -> None:
-    counts = RelayCounts(RelaysRequest(existing=["i-0ccccccccccccccc3", "i-0ddddddddddddddd4"]), {0: 1, 1: 1})
-    rows = build_rows(20 * GB, 2, lending((5.0, False)), relay_counts=counts)
+    rows = build_rows(20 * GB, 2, lending((5.0, False)))
     # Two relays for these 810 s would be $0.045; what is left are requests of the control plane.
     assert rows[1].cost_usd - rows[0].cost_usd < 0.003
     assert rows[2].cost_usd - rows[1].cost_usd == pytest.approx(2 * rows[2].seconds * 0.1 / 3600, abs=0.002)

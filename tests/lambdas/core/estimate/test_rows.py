@@ -11,9 +11,10 @@ from lambdas.core.estimate import pre_tests
 from lambdas.core.estimate.budget import held_back, needed
 from lambdas.core.estimate.data_time import seconds_for
 from lambdas.core.estimate.figures import LIMIT_NOTE, Figure
-from lambdas.core.estimate.rows import better_half, build_row, build_rows
-from lambdas.core.fleet.relay_counts import RelayCounts
-from lambdas.core.request.relays_request import RelaysRequest
+from lambdas.core.estimate.pair_route import PairRoute
+from lambdas.core.estimate.pair_use import better_half, pair_uses
+from lambdas.core.estimate.row_cost import control_plane_dollars
+from lambdas.core.estimate.rows import build_row, build_rows
 from tests.lambdas.builders import figure, figures
 
 GB = 10**9
@@ -77,11 +78,13 @@ def test_relays_are_paid_until_they_are_ended_not_until_the_last_byte() -> None:
 def test_where_the_sides_differ_each_is_paid_at_its_own_price() -> None:
     hours = [figure(0.05), figure(0.15)]
     used = figures().model_copy(update={"relay_hours": hours})
-    relays = RelaysRequest.from_document({"pairs": {"source": 4, "destination": 1}})
-    row, even = build_rows(20 * GB, 1, used, 0.0, RelayCounts(relays))[1], build_rows(20 * GB, 1, used)[1]
+    asked = used.model_copy(update={"pair_route": PairRoute(asked=[4, 1])})
+    row, even = build_rows(20 * GB, 1, asked)[1], build_rows(20 * GB, 1, used)[1]
     assert row.seconds == even.seconds
-    # Three more of the cheap side: not 0.1 dollars an hour each, the mean of both.
-    assert row.cost_usd - even.cost_usd == pytest.approx(3 * 0.05 * ceil(row.seconds) / 3600, abs=1e-6)
+    # Three more of the cheap side: not 0.1 dollars an hour each, the mean of both. Each has requests of its own.
+    five, two = (control_plane_dollars(20 * GB, pairs, row.seconds, used) for pairs in (3, 1))
+    more = 3 * 0.05 * ceil(row.seconds) / 3600 + five - two
+    assert row.cost_usd - even.cost_usd == pytest.approx(more, abs=1e-6)
 
 
 def test_a_pre_test_costs_time_and_money() -> None:
@@ -107,7 +110,7 @@ def test_a_budget_has_to_bear_probes_that_are_as_fast_as_is_possible() -> None:
     assert row.cost_usd == exact.cost_usd
     more = 4 * 40.0 * 10 / 1000 * 0.02
     assert row.most_usd - row.cost_usd == pytest.approx(more, abs=1e-6)
-    held = [held_back(2, one, pre_test=True) for one in (used, figures())]
+    held = [held_back(2, pair_uses(2, one), one, pre_test=True) for one in (used, figures())]
     assert needed(row, used) - needed(exact, figures()) == pytest.approx(more + held[0] - held[1], abs=1e-6)
 
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lambdas.core.estimate.figures import Figure
+from lambdas.core.estimate.figures import LENT_SECONDS, Figure
 from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.estimate.ways import Border, SideRate, Ways
-from tests.lambdas.builders import IRELAND, WEST, figure
+from tests.lambdas.builders import IRELAND, WEST, figure, figures
 
 NO_LIMIT = inf
 RATES = st.floats(1, 100)
@@ -96,8 +96,12 @@ def test_machines_that_run_carry_before_others_are_launched() -> None:
     ways = sides(20, 20, lent=([10.0], [10.0]))
     use = only(ways, 4)
     assert use.relays == [2, 2]
-    assert ways.at_once(use) == pytest.approx(10 / 30)
-    assert ways.at_once(only(sides(20, 20, lent=([10.0], [])), 4)) == 0
+    known = figures(spawn=60.0)
+    first, later = use.servings(known, 0.0)
+    assert [first.limit.rate, later.limit.rate] == pytest.approx([10.0, 20.0])
+    assert [first.joins, later.joins] == [LENT_SECONDS, 60.0]
+    (alone,) = only(sides(20, 20, lent=([10.0], [])), 4).servings(known, 0.0)
+    assert alone.joins == 60.0
 
 
 def test_last_stage_has_no_relays_where_the_receiver_takes_what_they_send() -> None:

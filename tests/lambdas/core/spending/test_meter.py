@@ -10,6 +10,7 @@ from lambdas.core.estimate.budget import (
     LOOK_SECONDS,
     held_back,
 )
+from lambdas.core.estimate.pair_use import pair_uses
 from lambdas.core.request.request import Objective
 from lambdas.core.spending.meter import Decision, Reading, Sent, Spent, affordable, control_dollars, decide
 from lambdas.core.tariff import cost
@@ -25,6 +26,10 @@ HOUR, EGRESS_GB, DIRECT, PAIR, ENDS = 0.1, 0.02, 20.0, 20.0, 160.0  # as in buil
 def reading(pairs: int = 1, *, left: int = SIZE, rate: float = 40.0, sent: int = 0, now: float = 1100.0) -> Reading:
     nodes = [node(stage, slot, state="JOINED") for slot in range(1, pairs + 1) for stage in (0, 1)]
     return Reading(now, nodes, estimate(max(pairs, 1)), 100, 1000.0, sent, left, rate)
+
+
+def held(pairs: int) -> float:
+    return held_back(pairs, pair_uses(pairs, figures()), figures(), pre_test=False)
 
 
 def decided(found: Reading, most: float, on_budget: str = "direct", *, is_profiling: bool = False) -> Decision:
@@ -113,7 +118,9 @@ def test_launches_are_affordable_as_far_as_the_budget_bears_them_until_they_can_
 
 def test_a_choice_within_its_budget_is_never_cut_short_if_all_goes_as_estimated() -> None:
     pairs, seconds = 3, 500.0
-    most = cost.transfer(SIZE, pairs, seconds, HOUR, EGRESS_GB) + held_back(pairs, figures(), pre_test=False)
+    most = cost.transfer(SIZE, pairs, seconds, HOUR, EGRESS_GB) + held_back(
+        pairs, pair_uses(pairs, figures()), figures(), pre_test=False
+    )
     for on_budget in ("direct", "stop"):
         for second in range(0, int(seconds), 10):
             sent = round(SIZE * second / seconds)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from lambdas.core.estimate.budget import HELD_SECONDS, LATE_SECONDS, RELEASE_SECONDS, held_back, most_rate
 from lambdas.core.estimate.figures import LIMIT_NOTE, Figures
+from lambdas.core.estimate.pair_use import pair_uses
 from lambdas.core.estimate.published_limits import capped
 from lambdas.core.fleet.membership import BudgetLease
 from lambdas.core.fleet.relay_node import Node
@@ -163,14 +164,14 @@ def test_the_bill_is_never_above_the_budget_and_the_transfer_not_stopped_before_
     """At no second of a transfer, whatever its rates, losses, relays, zones, bursts, and a limit that was lifted."""
     known, gb_usd = bursting(zone_gb, burst), EGRESS_GB + zone_gb
     least = cost.egress(LONG, gb_usd) + control_dollars(100, [node()], 3600, estimate())
-    most = least + held_back(pairs, known, pre_test=False) + spare
+    most = least + held_back(pairs, pair_uses(pairs, known), known, pre_test=False) + spare
     simulation = Simulation(random.Random(seed), pairs, most, on_budget, lost, zone_gb, burst, limited)
     simulation.run()
     bill = simulation.reading().spent().total
     assert max(bill, simulation.highest) <= most
     if simulation.stopped_at is not None:
         wait = cost.egress(most_rate(pairs * known.pair.most, known) * 1e6 * HELD_SECONDS, gb_usd)
-        assert bill >= most - wait - held_back(pairs + 1, known, pre_test=False)
+        assert bill >= most - wait - held_back(pairs + 1, pair_uses(pairs + 1, known), known, pre_test=False)
 
 
 @settings(max_examples=25)

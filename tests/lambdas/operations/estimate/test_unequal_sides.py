@@ -45,7 +45,7 @@ def planned(cloud: Cloud, asked: AcceptedTransfer) -> Estimate:
 
 
 def counts(found: Estimate, pairs: int) -> list[list[int]]:
-    return [use.relays for use in found.row(pairs).planned or []]
+    return [use.relays for use in found.row(pairs).planned]
 
 
 def test_weaker_side_gets_more_relays() -> None:
@@ -65,11 +65,11 @@ def test_every_stage_has_the_type_and_the_price_of_its_side() -> None:
 
 def test_numbers_that_were_asked_for_stay_pairs() -> None:
     for asked in (accepted(pairs=3), accepted(pairs={"source": 2, "destination": 3})):
-        assert all(row.planned is None for row in planned(known(), asked).rows)
+        assert all(row.planned == [] for row in planned(known(), asked).rows)
 
 
 def test_sides_that_are_alike_stay_pairs() -> None:
-    assert all(row.planned is None for row in planned(known(20.0, 20.0), accepted()).rows)
+    assert all(row.planned == [] for row in planned(known(20.0, 20.0), accepted()).rows)
 
 
 def test_side_with_a_small_quota_has_few_and_the_other_one_what_they_feed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +121,7 @@ def test_what_a_transfer_has_shown_of_a_pair_holds_both_sides_down() -> None:
 
     halved = estimate_for(accepted(), SIZE, cloud.world, adjusted=slower)
     assert counts(halved, 2) == counts(found, 2) == [[1, 3]]
-    assert (halved.row(2).planned or [])[0].rate.now == pytest.approx(30.0)
+    assert halved.row(2).planned[0].rate.now == pytest.approx(30.0)
 
 
 def receiving(mb_s: float) -> Cloud:
@@ -137,7 +137,7 @@ def into_strong_receiver(pairs: int | str = "auto") -> AcceptedTransfer:
 
 def test_receiver_that_takes_enough_from_afar_needs_no_relays_beside_it() -> None:
     found = planned(receiving(105.0), into_strong_receiver())
-    (use,) = found.row(2).planned or []
+    (use,) = found.row(2).planned
     assert (use.stage, use.relays, use.rate.now) == (2, [4, 0], 80.0)
     pairs = planned(receiving(105.0), into_strong_receiver(pairs=4)).row(4)
     assert found.row(2).seconds == pytest.approx(pairs.seconds, rel=0.01)
@@ -147,5 +147,5 @@ def test_receiver_that_takes_enough_from_afar_needs_no_relays_beside_it() -> Non
 
 def test_receiver_that_is_the_limit_gets_relays_beside_it() -> None:
     found = planned(receiving(8.0), into_strong_receiver())
-    assert all(use.relays[-1] for row in found.rows for use in row.planned or [])
+    assert all(use.relays[-1] for row in found.rows for use in row.planned)
     assert found.chosen_pairs > 0

@@ -9,6 +9,7 @@ from typing import Any
 
 from lambdas.core.errors import CptError
 from lambdas.core.estimate.budget import held_back
+from lambdas.core.estimate.pair_use import pair_uses
 from lambdas.core.fleet.membership import Membership, TransferPath
 from lambdas.core.record import transfer_life
 from lambdas.core.seats.epochs import first_epoch
@@ -102,7 +103,9 @@ class Deployment:
         known = estimate(pairs, size=SIZE)
         known = known.model_copy(update={"figures": known.figures.model_copy(update=paths)})
         least = cost.egress(SIZE, EGRESS_GB) + control_dollars(CHUNKS, [node()], 3600, known)
-        most = (least + held_back(pairs, known.figures, pre_test=False)) * self.chance.uniform(0.5, 1.3)
+        most = (
+            least + held_back(pairs, pair_uses(pairs, known.figures), known.figures, pre_test=False)
+        ) * self.chance.uniform(0.5, 1.3)
         objective = {"maxCostUsd": most, "onBudget": self.chance.choice(["direct", "stop"])}
         accepted = transfer(
             name, f"{ARN}-{name}", relays={"instanceTypes": ["t3.small", "t3.medium"]}, objective=objective
