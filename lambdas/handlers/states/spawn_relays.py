@@ -1,4 +1,4 @@
-"""Spawn Relays: p relays at each stage, or as many as were asked for there; 2p when they will be pre-tested.
+"""Spawn Relays: those of the chosen routes, and twice as many where a pre-test keeps the better ones.
 
 Fewer where no more are to be had. Machines of the user come first. Where many launch at once, the execution waits for
 its turn outside of the function, and comes again.
@@ -39,11 +39,9 @@ def spawn_relays(event: SpawnInput, world: World) -> dict[str, Any]:
     estimate, transfer = event.estimate, event.transfer
     record = running(world, transfer.transfer_id)
     decision = record.decisions[-1] if record and record.decisions else None
-    # Of hops that are measured by themselves no more are launched than are wanted.
-    paths = sum(use.paths for use in estimate.routes) * (2 if estimate.pre_test and not estimate.chosen.planned else 1)
-    wanted = paths - (decision.served if decision else 0)
-    if wanted and estimate.chosen.planned and transfer.request.is_profiling:
-        wanted = 1  # those that only measure make up no path but the pair
+    served = decision.served if decision else 0
+    paths = sum((use.tested if estimate.pre_test else use).paths for use in estimate.routes)
+    wanted = 0 if decision and decision.pairs <= served else paths - served
     answer = {"wanted": wanted, "preTest": estimate.pre_test, "review": estimate.on_the_way is not None}
     if wanted == 0 or record is None:
         return {**answer, "spawned": 0, "preTest": False, "notes": []}

@@ -30,7 +30,7 @@ class RelayStarter:
         self._world = world
         self._transfer = record.transfer
         self._paths = record.paths
-        self._measures_links = bool(record.estimate.chosen.planned) and record.transfer.request.is_profiling
+        self._measures_links = record.transfer.request.is_profiling and not record.estimate.is_by_pairs
         self._sent: dict[str, str] = {}
         self._missed: set[str] = set()
         self._admitted: set[Admission] = set()

@@ -49,7 +49,7 @@ def test_slower_half_is_terminated_and_the_better_half_joins() -> None:
     sender_answers(cloud, RATES)
     found = pre_test_relays(PreTestInput(transfer=transfer()), cloud.world)
     assert [entry["slot"] for entry in found["ranking"]] == [2, 4, 3, 1]
-    assert sorted(found["rejected"]) == [1, 3]
+    assert sorted(found["rejected"]) == ["pair-1", "pair-3"]
     kinds = list(states(cloud).values())
     assert (kinds.count("REJECTED"), kinds.count("READY")) == (4, 4)
     assert len(cloud.alive()) == 4
@@ -77,7 +77,7 @@ def test_request_says_how_long_each_hop_is_measured() -> None:
 def test_pair_without_a_result_ranks_last_and_the_wait_ends() -> None:
     cloud = ready(1)
     sender_answers(cloud, {"pair-2": (1.0, 1.0)})
-    assert pre_test_relays(PreTestInput(transfer=transfer()), cloud.world)["rejected"] == [1]
+    assert pre_test_relays(PreTestInput(transfer=transfer()), cloud.world)["rejected"] == ["pair-1"]
 
 
 def test_no_more_pairs_than_wanted_are_kept_untested() -> None:
@@ -136,7 +136,7 @@ def measure(cloud: Cloud) -> dict[str, Any]:
 
 def test_measuring_ends_with_the_direct_path_through_the_best_pairs_other_side() -> None:
     cloud, seen = measuring(RATES | {"direct": (30.0, 0.0)})
-    assert measure(cloud)["rejected"] == [1]
+    assert measure(cloud)["rejected"] == ["pair-1"]
     (probe,) = next(membership.probes for membership in seen if len(membership.probes) == 1)
     assert [hop.node_id for hop in probe.path.hops] == ["destination-2-0"]
     ((kind, (token, outcome)),) = cloud.executions.answers
