@@ -58,7 +58,8 @@ def test_condition_on_routes_is_a_fork_but_for_rows_which_give_them(text: str) -
 
 
 def test_what_asks_every_route_is_no_fork() -> None:
-    text = "x = [use.count for use in estimate.routes if use.count]\nwhile sum(use.paths for use in row.routes):\n    y()\n"
+    text = "x = [use.count for use in estimate.routes if use.count]\n"
+    text += "while sum(use.paths for use in row.routes):\n    y()\n"
     assert list(structure.forks_on_routes("lambdas/core/a.py", text)) == []
 
 

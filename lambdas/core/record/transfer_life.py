@@ -15,7 +15,7 @@ All conditions are data. The store over DynamoDB makes expressions of them; its 
 same ones.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
@@ -27,7 +27,7 @@ from lambdas.core.estimate.dry_run import DryRun
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.fleet.relay_watch import Watch
 from lambdas.core.fleet.resolved_paths import ResolvedPaths
-from lambdas.core.record.transfer_record import ENDED, EndStatus, Outcome, Spawned, Status, TransferRecord
+from lambdas.core.record.transfer_record import ENDED, Beside, EndStatus, Outcome, Spawned, Status, TransferRecord
 from lambdas.core.request.bandwidth import BandwidthLimit
 from lambdas.core.request.deletion import Deleted
 from lambdas.core.seats.liveness import Seats
@@ -128,6 +128,8 @@ class Change:
 
     name: ChangeName
     values: dict[str, Any]
+    read: tuple[Comparison, ...] = ()
+    """What its writer has read of the record, and goes by."""
 
     def __post_init__(self) -> None:
         names = {name.split(".")[0] for name in self.values}
@@ -157,6 +159,7 @@ class Change:
             known = len(self.values["decisions"]) - 1
             read = Comparison("decisions", "size", known) if known else Comparison("decisions", "absent")
             alternatives = tuple((*own, read) for own in alternatives)
+        alternatives = tuple((*own, *self.read) for own in alternatives)
         if self.values.get("marks"):
             # A teardown fences before it looks for them: one that is put later would stay.
             alternatives = tuple((*own, Comparison("fenced", "=", False)) for own in alternatives)
@@ -172,6 +175,13 @@ def note(**noted: Unpack[Noted]) -> Change:
     """These documents take the place of earlier ones."""
     values = ((to_camel(name), value) for name, value in noted.items())
     return Change("note", {name: doc.to_document() if isinstance(doc, Document) else doc for name, doc in values})
+
+
+def note_beside(before: Sequence[Beside], now: Sequence[Beside]) -> Change:
+    """Other transfers that used the same ends, in place of what was read `before`: two that end at once both count."""
+    known = [one.to_document() for one in before]
+    read = Comparison("beside", "=", known) if known else Comparison("beside", "absent")
+    return Change("note", {"beside": [one.to_document() for one in now]}, (read,))
 
 
 def note_stage(stage: str, times: Mapping[str, float]) -> Change:

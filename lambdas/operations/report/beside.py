@@ -13,6 +13,7 @@ from lambdas.core.transfer.accepted import AcceptedTransfer
 # From here on an end sends or receives.
 _MOVES = "Start Transfer"
 MOST = 50
+_ATTEMPTS = 8
 """Entries of a record. Short transfers beside one of a week would fill its item, which holds 400 KB, and so end it."""
 
 
@@ -29,9 +30,19 @@ def find(world: World, record: TransferRecord, first: float | None, last: float 
         if since is not None:
             found.append(Beside(transfer_id=other.transfer.transfer_id, since=since, until=now))
         if first is not None and last is not None:
-            told = _bounded([*other.beside, Beside(transfer_id=own.transfer_id, since=first, until=last)])
-            world.transfers.change(other.transfer, transfer_life.note(beside=[one.to_document() for one in told]))
+            _tell(world, other, Beside(transfer_id=own.transfer_id, since=first, until=last))
     return found
+
+
+def _tell(world: World, other: TransferRecord | None, mine: Beside) -> None:
+    """Add it to what the other has been told; of several that end in one moment each comes again until it is there."""
+    for _ in range(_ATTEMPTS):
+        if other is None or other.closed:
+            return  # it has read what it was told
+        told = transfer_life.note_beside(other.beside, _bounded([*other.beside, mine]))
+        if world.transfers.change(other.transfer, told):
+            return
+        other = world.transfers.get(other.transfer.transfer_id)
 
 
 def _bounded(told: list[Beside]) -> list[Beside]:

@@ -10,7 +10,7 @@ from lambdas.core.fleet.relay_watch import Look, PathLook, Watch
 from lambdas.core.intake.destination_lock import Busy, Holding, Way
 from lambdas.core.places.machines import ExistingRelay
 from lambdas.core.record import transfer_life
-from lambdas.core.record.transfer_record import Outcome
+from lambdas.core.record.transfer_record import Beside, Outcome
 from lambdas.core.request.bandwidth import BandwidthLimit
 from lambdas.core.seats.liveness import Seats
 from lambdas.core.spending.meter import BudgetDecision, Dollars, Sent, Spent
@@ -301,3 +301,14 @@ def test_decision_follows_the_one_before_it_only(transfers: TransferStore) -> No
         assert transfers.change(transfer, noted)
         assert not transfers.change(transfer, noted)
     assert not transfers.change(transfer, notes[3])
+
+
+def test_what_others_tell_follows_what_they_have_read_only(transfers: TransferStore) -> None:
+    transfer = builders.transfer()
+    assert transfers.create(transfer)
+    first, second = (Beside(transfer_id=name, since=1.25, until=1732802463.123456) for name in ("first", "second"))
+    assert transfers.change(transfer, transfer_life.note_beside([], [first]))
+    assert not transfers.change(transfer, transfer_life.note_beside([], [second]))
+    record = transfers.get(transfer.transfer_id)
+    assert record is not None
+    assert transfers.change(transfer, transfer_life.note_beside(record.beside, [*record.beside, second]))

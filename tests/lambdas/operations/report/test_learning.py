@@ -9,7 +9,7 @@ from lambdas.core.errors import Throttled, WriteConflict
 from lambdas.core.estimate.profile import Known
 from lambdas.core.learning.sample import Sample
 from lambdas.core.record import transfer_life
-from lambdas.core.record.transfer_record import Outcome, TransferRecord
+from lambdas.core.record.transfer_record import Beside, Outcome, TransferRecord
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.handlers.states.write_report import ReportInput, write_report
 from lambdas.operations.report import beside, learning
@@ -192,6 +192,24 @@ def test_of_two_that_end_in_one_moment_both_know_of_the_other(
         monkeypatch.setattr(cloud.transfers, "change", changed)
     run(cloud)
     assert rates_of_hosts(cloud) == set()
+
+
+def test_of_two_that_tell_a_third_in_one_moment_both_are_in_its_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    cloud = beside_another()
+    change, once = cloud.transfers.change, [transfer("other", OTHER_ARN)]
+    faster = Beside(transfer_id="faster", since=1e6, until=1e6 + 50)
+
+    def changed(of: AcceptedTransfer, to: transfer_life.Change) -> TransferRecord | None:
+        """Another one that ends tells it after this one has read its record."""
+        if "beside" in to.values and once:
+            assert change(once.pop(), transfer_life.note_beside([], [faster]))
+        return change(of, to)
+
+    monkeypatch.setattr(cloud.transfers, "change", changed)
+    run(cloud)
+    other = cloud.transfers.get("other")
+    assert other is not None
+    assert [one.transfer_id for one in other.beside] == ["faster", "first"]
 
 
 def test_many_short_transfers_do_not_fill_the_record_of_a_long_one() -> None:
