@@ -71,9 +71,6 @@ impl<'a> Link<'a> {
                 self.wait_for_acknowledgements()?;
                 return Err(StreamError::Secure(crate::secure::SecureError::Exhausted));
             }
-            if self.handle.leave.load(Ordering::SeqCst) {
-                self.over.store(true, Ordering::SeqCst);
-            }
             let next = match work_queue.try_next(self) {
                 Some(next) => next,
                 None => {

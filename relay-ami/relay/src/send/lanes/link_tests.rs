@@ -118,6 +118,21 @@ fn what_a_stream_was_not_answered_for_goes_out_first_on_the_next_one() {
 }
 
 #[test]
+fn a_lane_that_waits_for_something_to_do_goes_when_it_is_told_to() {
+    let (common, _inboxes, _) = common(2);
+    let site = Site::new(common);
+    site.common.chunks.queue.feed(files(0, &[1]));
+    let left = site.conversation(|receiver| {
+        assert_eq!(chunk(receiver), (0, 1, vec![1]));
+        receiver.say(&[Frame::Ack { chunk: 0, attempt: 1 }]);
+        assert_eq!(receiver.hears(), Frame::Pause, "the next chunk is not listed yet");
+        site.leaves();
+        assert_eq!(receiver.hears(), Frame::Drain);
+    });
+    assert!(left.is_ok(), "{left:?}");
+}
+
+#[test]
 fn an_entry_that_the_receiver_refuses_is_left_out_and_named_before_the_end() {
     let (common, _inboxes, _) = common(1);
     let site = Site::new(common);

@@ -18,7 +18,11 @@ impl Taker for Link<'_> {
         self.handle
     }
 
+    /// Also of a lane that waits for something to do: told to leave, it is to go at its next look.
     fn leaves(&self) -> bool {
+        if self.handle.leave.load(Ordering::SeqCst) {
+            self.over.store(true, Ordering::SeqCst);
+        }
         self.over.load(Ordering::SeqCst)
     }
 
