@@ -1,7 +1,6 @@
 """What the reader of an estimate should know that its rows do not say: where prices are from, what relays may add."""
 
 from lambdas.core.estimate.estimate import Estimate
-from lambdas.core.fleet.relay_counts import RelayCounts
 from lambdas.core.spending import cross_zone
 from lambdas.core.tariff.prices import needed
 from lambdas.core.transfer.accepted import AcceptedTransfer
@@ -27,12 +26,27 @@ def of_prices(transfer: AcceptedTransfer, types: list[str], market: TransferMark
     return notes
 
 
+def of_counts(found: Estimate, existing_share: float) -> list[str]:
+    """How many relays the chosen routes have beside what the rows say: of sides that were asked for, and lent ones."""
+    notes = [
+        f"{use.relays[0]} relays at the source and {use.relays[1]} at the destination: like ones carry what "
+        f"{use.slots} pairs do, and the row of {use.slots} pairs pays for all that are launched"
+        for use in found.routes
+        if use.slots and len(set(use.relays)) > 1
+    ]
+    if lent := sum(sum(use.lent or []) for use in found.routes):
+        notes.append(
+            f"{lent} of {sum(use.count for use in found.routes)} relays exist and cost the transfer nothing; the rows "
+            f"count on {existing_share:g} of what AWS publishes for them"
+        )
+    return notes
+
+
 def of_relays(found: Estimate, transfer: AcceptedTransfer, market: TransferMarket) -> list[str]:
     """What relays may cost beyond what the rows count on."""
     if not found.chosen_pairs:
         return []
-    counts = [] if transfer.request.is_profiling else RelayCounts.of(transfer).notes(found.chosen_pairs)
-    notes = [*counts, cross_zone.note(transfer, found.bytes)]
+    notes = [*of_counts(found, transfer.request.relays.existing_share), cross_zone.note(transfer, found.bytes)]
     if market.market == "spot":
         regions = (transfer.source_region, transfer.destination_region)
         types = [found.type_of(stage) for stage, _ in enumerate(regions)]
