@@ -126,11 +126,6 @@ class RouteUse(Document):
         """Return whether a stage is its stage beside an end: 0 is the source, -1 the destination."""
         return stage == self.indices[end]
 
-    def to_launch(self) -> dict[int, list[int]]:
-        """Slots by index of their stage that no machine of the user fills."""
-        places = enumerate(zip(self.relays, self.paid, strict=True), self.stage)
-        return {index: list(range(count - new + 1, count + 1)) for index, (count, new) in places if new}
-
     def has(self, stage: int) -> bool:
         """Return whether a stage is one of its own; where its last relays send straight to the receiver, none is there.
 

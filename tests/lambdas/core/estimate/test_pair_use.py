@@ -22,7 +22,7 @@ def test_pairs_are_one_route_with_a_stage_beside_each_end() -> None:
     (use,) = pair_uses(3, known())
     assert (use.stage, use.regions, use.relays, use.lent) == (0, ENDS, [3, 3], None)
     assert use.rate.now == pytest.approx(3 * figures().pair.now)
-    assert use.to_launch() == {0: [1, 2, 3], 1: [1, 2, 3]}
+    assert use.paid == [3, 3]
     assert use.usd_per_gb == figures().leaving_gb_usd
     assert use.hours_usd == [figures().hour_usd(stage) for stage in (0, 1)]
 
@@ -35,7 +35,7 @@ def test_figures_of_no_region_have_the_route_without_one() -> None:
 def test_lent_machines_are_not_launched_and_hold_their_pairs_down() -> None:
     lent = LentPair(rate=figure(2.0), launches_one=True)
     (use,) = pair_uses(2, known(lent, pair_route=PairRoute(regions=ENDS, lent=[1, 0])))
-    assert use.to_launch() == {0: [2], 1: [1, 2]}
+    assert use.paid == [1, 2]
     assert use.rate.now == pytest.approx(2.0 + figures().pair.now)
 
 

@@ -42,10 +42,8 @@ def test_paths_are_as_many_as_the_smallest_stage_has_relays_and_none_without_the
     assert use(*relays).paths == paths
 
 
-def test_lent_machines_take_the_first_slots_and_are_neither_launched_nor_paid() -> None:
-    mixed = use(2, 3, lent=[2, 1])
-    assert mixed.paid == [0, 2]
-    assert mixed.to_launch() == {1: [2, 3]}
+def test_lent_machines_are_not_paid() -> None:
+    assert use(2, 3, lent=[2, 1]).paid == [0, 2]
 
 
 def test_the_stage_after_a_last_one_without_relays_is_another_routes() -> None:

@@ -88,7 +88,7 @@ def test_no_more_relays_than_the_ends_can_use() -> None:
 
 def test_lent_machines_come_first_and_only_the_others_are_launched() -> None:
     use = only(sides(40, 20, lent=([10.0, 10.0], [])), 8)
-    assert (use.relays, use.lent, use.to_launch()) == ([4, 4], [2, 0], {0: [3, 4], 1: [1, 2, 3, 4]})
+    assert (use.relays, use.lent, use.paid) == ([4, 4], [2, 0], [2, 4])
     assert use.rate.now == 80
 
 
