@@ -13,8 +13,9 @@ from lambdas.core.request.bandwidth import BandwidthLimit, LimitChange
 from lambdas.core.transfer.partition import partition_of
 from lambdas.core.transfer.record_format import machines_of
 
-# The function of Await Approval leaves at once; whether a person has answered shows in what was entered next.
-AFTER_APPROVAL = ("Apply Approval", "Tear Down", "Write Report")
+# A function that asks for approval leaves at once; whether a person has answered shows in what was entered next.
+ASKING = frozenset({"Await Approval", "Await Measuring Approval"})
+AFTER_APPROVAL = ("Apply Approval", "Apply Measuring Approval", "Tear Down", "Write Report")
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def state_of(
         transfer_id=transfer_id,
         status=str(transfer.get("status", "UNKNOWN")),
         stage=", ".join(running),
-        awaits_approval="Await Approval" in stages and stages.keys().isdisjoint(AFTER_APPROVAL),
+        awaits_approval=bool(ASKING & stages.keys()) and stages.keys().isdisjoint(AFTER_APPROVAL),
         is_profiling=request.get("profile") == "measure",
         estimate=_document(transfer.get("estimate")),
         total_bytes=int(plan["bytes"]) if plan else None,

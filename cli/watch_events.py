@@ -14,6 +14,9 @@ from lambdas.core.documents import Count, Document
 from lambdas.core.request.bandwidth import Mbps, SetBy, limit_in_words
 from lambdas.core.words import dollars, duration, size
 
+# States that make the estimate of an execution: it has one of them.
+ESTIMATING = ("Estimate Transfer", "Estimate Measuring")
+
 
 class WatchEvent(Document):
     """Contract `watch-event`; `at` in Unix seconds."""
@@ -209,7 +212,8 @@ def happened(state: TransferState) -> list[Told]:
             cost=row["costUsd"],
             reason=state.estimate["reason"],
         )
-        found.append((state.entered.get("Estimate Transfer", math.inf), chosen))
+        made = (state.entered[name] for name in ESTIMATING if name in state.entered)
+        found.append((next(made, math.inf), chosen))
     if state.awaits_approval:
         found.append((math.inf, ApprovalRequired(transfer_id=state.transfer_id)))
     return [event for _, event in sorted(found, key=lambda pair: pair[0])]

@@ -35,6 +35,9 @@ GIVES_ROUTES = "lambdas/core/estimate/rows.py"
 BARE_REGION = re.compile(r"\bPlace\([^,()]+\)")
 DAEMON = "relay-ami/relay/src"
 SHARED = re.compile(r"^(?:pub(?:\([^)]*\))? )?struct Shared\b", re.MULTILINE)
+# Each is one: a name for the answer that is asked again counts again.
+ONLY_MEASURES = re.compile(r"""\bis_profiling\b|\bprofile\b["')\]]*\s*(?:==|!=|=)\s*["']measure["']|\bis MEASURE\b""")
+ASKS = ("lambdas/", "cli/", "statemachine/")
 MIRRORED = ("lambdas/core", "lambdas/operations", "lambdas/adapters", "lambdas/handlers", "cli")
 
 
@@ -83,6 +86,7 @@ def measured(files: list[str]) -> dict[str, Measure]:
     bare = [name for name, text in elsewhere.items() for _ in BARE_REGION.findall(text)]
     fleet = [name for name, text in python.items() for _ in LAUNCHES_OR_ENDS.findall(text)]
     long = [name for name, text in texts.items() if text.count("\n") > 250 and not name.endswith(".json")]
+    asking = [name for name, text in texts.items() if name.startswith(ASKS) for _ in ONLY_MEASURES.findall(text)]
     circles = [one for package in ("lambdas", "cli", "local") for one in in_circles(package)]
     untested = sorted(without_test(files))
     daemon = {name: text for name, text in texts.items() if name.startswith(DAEMON)}
@@ -109,6 +113,9 @@ def measured(files: list[str]) -> dict[str, Measure]:
         "daemon-root-files": _counted("files side by side in the root of relay/src", roots),
         "daemon-shared-structs": _counted("structs named Shared in the daemon, which all its loops would take", shared),
         "modules-without-a-test": _counted("modules of lambdas and cli without a test of their name", untested),
+        "questions-whether-it-only-measures": _counted(
+            "times that lambdas, cli or the state machine ask the request whether its execution only measures", asking
+        ),
         "long-files": _counted("product files of more than 250 lines", long),
     }
 

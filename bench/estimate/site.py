@@ -22,7 +22,7 @@ from tests.e2e.assembly import synthesized
 # Its published figures are far above all caps here: they tell nothing, but what a share of a lent machine is.
 RELAY_TYPE = "c6in.large"
 RELAY_MB_S = 3.125e3 / 8
-ESTIMATING = ("cpt-estimate-transfer", "cpt-estimate-request", "cpt-pre-test-relays")
+ESTIMATING = ("cpt-estimate-transfer", "cpt-estimate-request", "cpt-pre-test-relays", "cpt-measure-relays")
 FLEET = ("cpt-decide-relays", "cpt-spawn-relays", "cpt-await-relays", "cpt-pre-test-relays", "cpt-join-relays")
 MB = 1_000_000
 # A transfer without relays takes minutes.

@@ -20,7 +20,20 @@ from tools.data_flow import tasks
 
 LOOKS = 5
 # Only where a person is asked (test_approval.py), where a listing takes long (test_listing.py), where little is known
-# of the machines (test_first_contact.py), or where something is removed (test_mirror.py).
+# of the machines (test_first_contact.py), where something is removed (test_mirror.py), or where nothing is moved but
+# measured (test_profile.py).
+MEASURING = (
+    "Resolve Measured Paths",
+    "Survey Measured Ends",
+    "Estimate Measuring",
+    "Await Measuring Approval",
+    "Apply Measuring Approval",
+    "Plan Measuring",
+    "Start Sender",
+    "Spawn Measured Relays",
+    "Await Measured Relays",
+    "Measure Relays",
+)
 RARE = {
     "Await Approval",
     "Apply Approval",
@@ -30,6 +43,7 @@ RARE = {
     "Decide Relays",
     "Make Way",
     "Delete Extras",
+    *MEASURING,
 }
 STATES = [
     name for name in tasks(json.loads(Path("statemachine/transfer.asl.json").read_text())["States"]) if name not in RARE

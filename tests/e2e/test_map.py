@@ -27,7 +27,7 @@ def cpt(*words: str) -> Result:
 @pytest.fixture
 def account(make_account: Callable[..., Account], monkeypatch: pytest.MonkeyPatch) -> Account:
     made = make_account(caps={"interRegionMBps": CAP, "intraRegionMBps": 8 * CAP}, bootSeconds=0.5)
-    made.configure("cpt-pre-test-relays", PRE_TEST_SECONDS="1")
+    made.configure("cpt-measure-relays", PRE_TEST_SECONDS="1")
     monkeypatch.setenv("AWS_ENDPOINT_URL", made.cloud.endpoint)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")

@@ -213,12 +213,12 @@ describe('approval', () => {
     ]);
   });
 
-  it('every function knows that topic, and one may write to it', () => {
+  it('every function knows that topic, and those may write to it that ask', () => {
     expect(shared(control).APPROVAL_TOPIC_ARN).toMatch(/:sns:us-west-2:.*:cpt-approvals$/);
     const writers = functions.filter(({ FunctionName }) =>
       statementsOf(control, FunctionName as string).some(({ actions }) => actions.includes('sns:Publish')),
     );
-    expect(writers.map(({ FunctionName }) => FunctionName)).toEqual(['cpt-await-approval']);
+    expect(writers.map(({ FunctionName }) => FunctionName)).toEqual(['cpt-await-approval', 'cpt-await-measuring-approval']);
   });
 });
 

@@ -81,13 +81,24 @@ describe('least privilege', () => {
         .map(({ FunctionName }) => FunctionName as string)
         .filter((name) => statementsOf(control, name).some(({ actions }) => actions.includes(action)))
         .sort();
-    expect(who('ec2:RunInstances')).toEqual(['cpt-grow-relays', 'cpt-replace-relay', 'cpt-replan-routes', 'cpt-spawn-relays']);
-    expect(who('iam:PassRole')).toEqual(['cpt-grow-relays', 'cpt-replace-relay', 'cpt-replan-routes', 'cpt-spawn-relays']);
+    const launching = ['cpt-grow-relays', 'cpt-replace-relay', 'cpt-replan-routes', 'cpt-spawn-measured-relays', 'cpt-spawn-relays'];
+    expect(who('ec2:RunInstances')).toEqual(launching);
+    expect(who('iam:PassRole')).toEqual(launching);
     expect(who('states:StopExecution')).toEqual(['cpt-teardown-request']);
     expect(who('states:StartExecution')).toEqual(['cpt-start-from-object', 'cpt-start-from-schedule']);
     expect(who('states:SendTaskHeartbeat')).toEqual(['cpt-watch-ends']);
     const asked = ['pricing:GetProducts', 'servicequotas:GetServiceQuota', 'ec2:DescribeSpotPriceHistory', 'iam:GetRole'];
-    const estimating = ['apply-approval', 'decide-relays', 'estimate-request', 'estimate-transfer', 'finish-survey', 'grow-relays', 'replan-routes'];
+    const estimating = [
+      'apply-approval',
+      'apply-measuring-approval',
+      'decide-relays',
+      'estimate-measuring',
+      'estimate-request',
+      'estimate-transfer',
+      'finish-survey',
+      'grow-relays',
+      'replan-routes',
+    ];
     for (const action of asked) expect(who(action)).toEqual(estimating.map((name) => `cpt-${name}`));
   });
 
@@ -99,7 +110,7 @@ describe('least privilege', () => {
   });
 
   it('a relay is started on our own machines and on those that were lent to us', () => {
-    for (const name of ['cpt-await-relays', 'cpt-replace-relay', 'cpt-grow-relays', 'cpt-replan-routes']) {
+    for (const name of ['cpt-await-measured-relays', 'cpt-await-relays', 'cpt-replace-relay', 'cpt-grow-relays', 'cpt-replan-routes']) {
       const sent = statementsOf(control, name).filter(({ actions }) => actions.includes('ssm:SendCommand'));
       const machines = sent.filter(({ resources: on }) => on.some((arn) => arn.endsWith(':instance/*')));
       expect(machines.map(({ condition }) => condition)).toEqual([
@@ -120,7 +131,20 @@ describe('least privilege', () => {
           ),
         )
         .sort();
-    const senders = ['delete-extras', 'make-way', 'resolve-paths', 'restart-end', 'start-transfer', 'survey-ends', 'sweep-execution', 'tear-down', 'teardown-request'];
+    const senders = [
+      'delete-extras',
+      'make-way',
+      'resolve-measured-paths',
+      'resolve-paths',
+      'restart-end',
+      'start-sender',
+      'start-transfer',
+      'survey-ends',
+      'survey-measured-ends',
+      'sweep-execution',
+      'tear-down',
+      'teardown-request',
+    ];
     expect(without(control)).toEqual(senders.map((name) => `cpt-${name}`));
     const { control: consenting } = synthesize({ requireConsent: true });
     expect(without(consenting)).toEqual([]);

@@ -5,7 +5,7 @@ import * as lambda from 'aws-cdk-lib/aws-lambda';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
 import validateAsl from 'asl-validator';
 import { describe, expect, it } from 'vitest';
-import { functionPlaceholder, pascalCase, STATES } from '../../infra/lib/names';
+import { functionPlaceholder, MEASURING_STATES, pascalCase, STATES } from '../../infra/lib/names';
 import { workflowDefinition } from '../../infra/lib/workflow-definition';
 import { resources, ROOT, synthesize, text } from './synthesis';
 
@@ -126,7 +126,7 @@ it('a request that waits for its destination is tried again for hours, which the
 
 it('states that command an end are tried again where its agent is busy', () => {
   const states = new Map(statesOf(JSON.parse(ASL) as StateMachine));
-  for (const name of ['Resolve Paths', 'Survey Ends', 'Make Way', 'Delete Extras']) {
+  for (const name of ['Resolve Paths', 'Survey Ends', 'Resolve Measured Paths', 'Survey Measured Ends', 'Make Way', 'Delete Extras']) {
     const again = states.get(name)?.Retry?.find(({ ErrorEquals }) => ErrorEquals.includes('AgentBusy'));
     expect(again?.MaxAttempts, name).toBeGreaterThan(2);
   }
@@ -176,16 +176,54 @@ describe('the fleet branch', () => {
   const { States } = JSON.parse(ASL) as { States: Record<string, Record<string, unknown>> };
   const [, fleet] = States['Move Data']?.Branches as { States: Record<string, Record<string, unknown>> }[];
 
+  const [, measured] = States['Measure Paths']?.Branches as { States: Record<string, Record<string, unknown>> }[];
+  const tasksOf = (states: Record<string, Record<string, unknown>>): Record<string, unknown>[] =>
+    Object.values(states).filter(({ Type }) => Type === 'Task');
+
   it('never fails a transfer, and always fails an execution that was to measure its relays', () => {
     const { 'Finish Survey': survey, ...states } = fleet?.States ?? {};
     expect(survey?.Catch).toMatchObject([{ Next: 'Is the Survey Still Wanted?' }]);
-    const relays = Object.values(states).filter(({ Type }) => Type === 'Task');
-    for (const { Catch } of relays) expect(Catch).toMatchObject([{ Next: 'Can It Go On Without Relays?' }]);
+    const relays = tasksOf(states);
+    for (const { Catch } of relays) expect(Catch).toMatchObject([{ Next: 'Go On Without Relays' }]);
     expect(relays).toHaveLength(5);
-    const { Choices, Default } = fleet?.States['Can It Go On Without Relays?'] ?? {};
-    expect(Choices).toEqual([{ Condition: "{% $transfer.request.profile = 'measure' %}", Next: 'Nothing Measured' }]);
-    expect(fleet?.States['Nothing Measured']?.Type).toBe('Fail');
-    expect(fleet?.States[Default as string]).toMatchObject({ Type: 'Pass', End: true });
+    expect(fleet?.States['Go On Without Relays']).toMatchObject({ Type: 'Pass', End: true });
+    const toMeasure = tasksOf(measured?.States ?? {});
+    for (const { Catch } of toMeasure) expect(Catch).toMatchObject([{ Next: 'Nothing Measured' }]);
+    expect(toMeasure).toHaveLength(3);
+    expect(measured?.States['Nothing Measured']?.Type).toBe('Fail');
+  });
+});
+
+describe('an execution that only measures', () => {
+  const machine = JSON.parse(ASL) as { States: Record<string, Record<string, unknown>> };
+  const taskNames = (state: Record<string, unknown>): string[] => [
+    ...(state.Type === 'Task' ? [(state.Arguments as { FunctionName: string }).FunctionName.slice(2, -'FunctionArn}'.length)] : []),
+    ...((state.Branches ?? []) as StateMachine[]).flatMap(({ States }) => Object.values(States).flatMap((one) => taskNames(one as never))),
+  ];
+
+  it('is told from a transfer once, by the first state after its request is accepted', () => {
+    expect(machine.States['Validate Request']?.Next).toBe('Is It Only to Measure?');
+    expect(machine.States['Is It Only to Measure?']).toMatchObject({
+      Choices: [{ Condition: "{% $transfer.request.profile = 'measure' %}", Next: 'Look at Measured Ends' }],
+      Default: 'Look at Ends',
+    });
+    expect(ASL.match(/profile/g)).toHaveLength(1);
+  });
+
+  it('shares no function with a transfer but the first and the last two, and is always torn down', () => {
+    const seen = new Set<string>();
+    const todo = ['Look at Measured Ends'];
+    for (let name = todo.pop(); name !== undefined; name = todo.pop()) {
+      if (seen.has(name) || name === 'Tear Down') continue;
+      seen.add(name);
+      const { Next, Default, Choices = [], Catch, Type } = machine.States[name] as {
+        Next?: string; Default?: string; Choices?: { Next: string }[]; Catch?: { Next: string }[]; Type: string;
+      };
+      if (Type !== 'Choice') expect(Catch?.map((one) => one.Next), name).toEqual(['Tear Down']);
+      todo.push(...[Next, Default, ...Choices.map((one) => one.Next)].filter((next) => next !== undefined));
+    }
+    const invoked = [...seen].flatMap((name) => taskNames(machine.States[name] ?? {}));
+    expect(invoked.sort()).toEqual(MEASURING_STATES.map(pascalCase).sort());
   });
 });
 

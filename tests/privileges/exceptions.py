@@ -50,6 +50,20 @@ def _logs_read(actions: str, on: str) -> Iterator[Unused]:
     return unused("cpt-decide-relays", actions, why, test, on)
 
 
+def _without_lent(roles: str) -> Iterator[Unused]:
+    why = (
+        "Machines that are lent are refused where relays are only measured. The code that gives a relay back has both."
+    )
+    for on in ("*:document/cpt-stop", "*:instance/*"):
+        yield from unused(roles, "ssm:SendCommand", why, on=on)
+
+
+_RELEASED = (
+    "lambdas/handlers/states/test_await_measured_relays.py::test_no_relay_joins_and_one_without_a_partner_is_released"
+)
+_MADE_AGAIN = (
+    "lambdas/handlers/states/test_apply_measuring_approval.py::test_old_estimate_is_made_again_as_one_of_measuring"
+)
 _AGENT = "The SSM agent uses them. In the local cloud the agent is part of the emulator."
 _TEAR_DOWN = "cpt-tear-down cpt-sweep-execution cpt-teardown-request"
 
@@ -84,13 +98,13 @@ EXCEPTIONS = (
         "lambdas/handlers/states/test_tear_down.py::test_rule_that_a_transfer_beginning_meanwhile_relies_on_is_there_again",
     ),
     *unused(
-        "cpt-await-approval",
+        "cpt-await-approval cpt-await-measuring-approval",
         "dynamodb:DeleteItem",
         "A transfer that is being torn down asks nobody for approval and deletes its token.",
         "lambdas/handlers/states/test_await_approval.py::test_transfer_that_is_being_torn_down_asks_nobody_and_keeps_no_token",
     ),
     *unused(
-        "cpt-start-transfer",
+        "cpt-start-transfer cpt-start-sender",
         "states:SendTaskSuccess states:SendTaskFailure",
         "The outcome may arrive before the task token is stored.",
         "lambdas/handlers/states/test_start_transfer.py::test_token_that_comes_after_the_outcome_is_released_at_once",
@@ -127,10 +141,56 @@ EXCEPTIONS = (
         "lambdas/handlers/reactions/test_finish_transfer.py::test_failure_fails_the_task_with_the_ends_own_error",
     ),
     *unused(
-        "cpt-pre-test-relays",
+        "cpt-measure-relays",
         "states:SendTaskFailure",
         "An execution that only measures fails if it measures nothing.",
-        "lambdas/handlers/states/test_pre_test_relays.py::test_measuring_without_a_result_fails_and_leaves_no_relay",
+        "lambdas/handlers/states/test_measure_relays.py::test_measuring_without_a_result_fails_and_leaves_no_relay",
+    ),
+    *_without_lent("cpt-spawn-measured-relays cpt-await-measured-relays cpt-measure-relays"),
+    *unused(
+        "cpt-spawn-measured-relays cpt-await-measured-relays",
+        "dynamodb:PutItem",
+        "Relays that are only measured are in no membership; relays that are launched or made ready are settled there.",
+        _RELEASED,
+        on="*/cpt-transfers",
+    ),
+    *unused(
+        "cpt-await-measured-relays",
+        "ec2:TerminateInstances ssm:GetCommandInvocation",
+        "A relay without a partner is terminated. A daemon that does not start says why. In recorded runs all came.",
+        _RELEASED,
+    ),
+    *unused(
+        "cpt-spawn-measured-relays",
+        "ec2:DescribeInstanceTypeOfferings ec2:DescribeInstanceTypes ec2:RunInstances",
+        "If the first type has no capacity, another one or another market is chosen, as Spawn Relays chooses it.",
+        "lambdas/operations/fleet/test_spawning.py::test_refusal_is_noted_before_it_is_raised",
+    ),
+    *unused(
+        "cpt-start-sender",
+        "dynamodb:Query",
+        "If the sender is started again, the meter is looked at before, and counts the relays.",
+        "lambdas/handlers/states/test_start_sender.py::test_second_start_counts_what_the_first_has_cost",
+        on="*/cpt-nodes",
+    ),
+    *unused(
+        "cpt-estimate-measuring",
+        "ec2:DescribeSpotPriceHistory iam:GetRole",
+        "A request may ask for spot relays. They are estimated as Estimate Transfer does it.",
+        "lambdas/operations/estimate/test_quotes.py::test_spot_prices_of_each_sides_own_zone_are_in_the_book_and_not_kept",
+    ),
+    *unused(
+        "cpt-apply-measuring-approval",
+        "dynamodb:BatchGetItem ec2:Describe* iam:GetRole pricing:* servicequotas:* s3:GetObject s3:PutObject",
+        "An estimate that a person approves after an hour is made again, as Estimate Measuring makes it.",
+        _MADE_AGAIN,
+    ),
+    *unused(
+        "cpt-apply-measuring-approval",
+        "dynamodb:GetItem",
+        "An estimate that a person approves after an hour is made again, as Estimate Measuring makes it.",
+        _MADE_AGAIN,
+        on="*/cpt-profiles",
     ),
     *unused(
         _TEAR_DOWN,

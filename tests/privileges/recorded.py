@@ -9,6 +9,8 @@ from typing import Any
 from tests.privileges.grants import Grant, Role, condition_of, plain
 
 FILE = Path(__file__).with_name("recorded.tsv")
+# Characters after the hyphen; AWS adds twelve, and the local cloud thirteen.
+SUFFIX = 13
 
 Calls = dict[Grant, dict[str, Any]]
 """`{"resource", "region", "context"}` of one call that each grant has allowed."""
@@ -43,10 +45,10 @@ def _grant(item: tuple[Grant, Any]) -> Grant:
 
 
 def _role(physical: str, roles: dict[str, Role]) -> str | None:
-    """CloudFormation adds a suffix to a name that it makes, and shortens what is before it to fit."""
+    """CloudFormation adds a suffix to a name that it makes, and shortens what is before it, a hyphen too, to fit."""
     names = {name: role.name for role in roles.values() for name in role.physical}
     if physical in names:
         return names[physical]
-    stem = physical.rpartition("-")[0]
+    stem = physical[:-SUFFIX].rstrip("-")
     found = {role for name, role in names.items() if stem and name.startswith(stem)}
     return found.pop() if len(found) == 1 else None

@@ -96,13 +96,16 @@ def test_unused_grant_without_an_exception_and_needless_exception_are_told() -> 
     assert (found.needless, set(found.gone)) == ([needless], grants("role", "Gone"))
 
 
-def test_runs_are_read_by_the_names_that_cloudformation_made(tmp_path: Path) -> None:
+@pytest.mark.parametrize("shortened", [False, True])
+def test_runs_are_read_by_the_names_that_cloudformation_made(tmp_path: Path, *, shortened: bool) -> None:
     role = Role("cpt-retry-chunk", physical=["cpt-control-FunctionsRetryChunkRole76B6FC72"])
     arn = "arn:aws:dynamodb:us-west-2:000000000000:table/cpt-chunks"
     call = {"resource": arn, "region": "us-west-2", "context": {}}
     condition = {"StringLike": {"s3:prefix": "x"}}
     use = {"action": "dynamodb:UpdateItem", "resource": arn, "condition": condition, "call": call}
     names = [f"{role.physical[0]}-ABC123DEF456", "cpt-control-Another-ABC123DEF456", "cpt-endpoint"]
+    if shortened:
+        names[0] = f"{role.physical[0][:-4]}ABC123DEF4567"
     (tmp_path / "run").write_text("".join(json.dumps({"role": name, **use}) + "\n" for name in names))
     found = read_runs([tmp_path / "run"], {role.name: role})
     table = "arn:aws:dynamodb:REGION:ACCOUNT:table/cpt-chunks"

@@ -14,7 +14,8 @@ def test_number_that_has_grown_is_told_and_one_that_fell_is_not() -> None:
 
 def test_only_sources_of_the_product_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = {
-        "lambdas/core/a.py": "A = Place(1)\n",
+        "lambdas/core/a.py": 'A = Place(1)\nx = request.get("profile") == "measure"\ny = x.is_profiling\n',
+        "statemachine/transfer.asl.json": """{"Condition": "{% $transfer.request.profile = 'measure' %}"}\n""",
         "lambdas/operations/b.py": "x = transfer.source.instance_id\nworld.at(x).compute.launch(y)\n",
         "lambdas/core/ends/c.py": "x = request.source.paths\n",
         "tests/lambdas/core/test_a.py": "a = 1\n",
@@ -30,10 +31,15 @@ def test_only_sources_of_the_product_are_counted(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(structure, "ROOT", tmp_path)
     monkeypatch.setattr(structure, "in_circles", lambda _package: [])
     found = structure.measured(sorted(files))
-    assert found["product-lines"].value == 11
+    assert found["product-lines"].value == 14
     assert found["daemon-root-files"].found == ["relay-ami/relay/src/lib.rs"]
     assert found["daemon-shared-structs"].found == ["relay-ami/relay/src/send/mod.rs"]
     assert found["daemon-circles"].found == []
+    assert found["questions-whether-it-only-measures"].found == [
+        "lambdas/core/a.py",
+        "lambdas/core/a.py",
+        "statemachine/transfer.asl.json",
+    ]
     assert found["files-that-name-ends"].found == ["lambdas/operations/b.py"]
     assert found["places-that-launch-or-end"].found == ["lambdas/operations/b.py"]
     assert found["bare-regions"].found == ["lambdas/core/a.py"]

@@ -4,9 +4,16 @@ import { Settings } from '../config';
 import { Handler } from '../names';
 import { callFunctions } from './calls';
 import { FunctionDefinition } from './definition';
+import { measuringFunctions } from './measuring';
 import { reactionFunctions } from './reactions';
 import { stateFunctions } from './states';
 
 export function functionDefinitions(settings: Settings): Readonly<Record<Handler, FunctionDefinition>> {
-  return { ...stateFunctions(settings), ...reactionFunctions(settings), ...callFunctions(settings) };
+  const moving = stateFunctions(settings);
+  return {
+    ...moving,
+    ...measuringFunctions(settings, moving),
+    ...reactionFunctions(settings),
+    ...callFunctions(settings),
+  };
 }

@@ -9,10 +9,13 @@ import { askMarkets, keepLogs, lookAtMachines, removal, report, startRelays, tea
 import * as relays from '../access/relay-instances';
 import * as ssm from '../access/run-commands';
 import { Settings } from '../config';
-import { State } from '../names';
+import { MeasuringState, State } from '../handlers';
 import { FunctionDefinition, LONG, tables } from './definition';
 
-export function stateFunctions(settings: Settings): Readonly<Record<State, FunctionDefinition>> {
+/** Those of a transfer, and of what every execution has. */
+export type TransferFunctions = Readonly<Record<Exclude<State, MeasuringState>, FunctionDefinition>>;
+
+export function stateFunctions(settings: Settings): TransferFunctions {
   const { on, noteTimes, readAndNote, membership } = tables(settings);
   return {
     validate_request: {
@@ -156,13 +159,11 @@ export function stateFunctions(settings: Settings): Readonly<Record<State, Funct
       access: [membership, on('nodes', 'Query', 'UpdateItem'), ...startRelays(settings)],
     },
     pre_test_relays: {
-      description: 'Measures each pair from the sender and terminates the slower half; ends what only measures',
+      description: 'Measures each pair from the sender and terminates the slower half',
       timeout: LONG,
       access: [
         on('transfers', 'GetItem', 'Query', 'PutItem', 'UpdateItem'),
         on('nodes', 'Query', 'UpdateItem'),
-        on('control-tokens', 'GetItem'),
-        data.sendTask('Success', 'Failure'),
         relays.describe('Instances'),
         relays.terminateRelays(settings),
         ...ssm.commandLent(settings, 'stop'),

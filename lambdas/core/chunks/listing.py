@@ -48,7 +48,7 @@ def may_be_followed(transfer: AcceptedTransfer) -> bool:
     """Return whether nothing that the request says needs the whole listing, or the estimate, before the first byte."""
     request, objective = transfer.request, transfer.request.objective
     bounded = objective.max_cost_usd is not None or objective.deadline_seconds is not None
-    needs_all = request.approval == "required" or request.is_profiling or request.resume or request.dry_run
+    needs_all = request.approval == "required" or request.resume or request.dry_run
     return not (bounded or needs_all or request.delete)
 
 

@@ -37,6 +37,9 @@ Function = Literal[
     "await-relays",
     "pre-test-relays",
     "join-relays",
+    "spawn-measured-relays",
+    "await-measured-relays",
+    "measure-relays",
     "decide-relays",
     "replace-relay",
     "grow-relays",
@@ -77,12 +80,12 @@ def _from(*states: NodeState) -> frozenset[NodeState]:
 
 # Whoever starts relays waits for them too, and gives up those that do not come.
 _CHANGERS: frozenset[Function] = frozenset({"replace-relay", "grow-relays", "replan-routes"})
-STARTERS: frozenset[Function] = frozenset({*_CHANGERS, "await-relays"})
+STARTERS: frozenset[Function] = frozenset({*_CHANGERS, "await-relays", "await-measured-relays"})
 # Whoever decides that there are to be fewer.
 RELEASERS: frozenset[Function] = frozenset({*_CHANGERS, "decide-relays", "reconcile"})
-LEASERS: frozenset[Function] = frozenset({*_CHANGERS, "spawn-relays"})
+LEASERS: frozenset[Function] = frozenset({*_CHANGERS, "spawn-relays", "spawn-measured-relays"})
 """Who puts new items."""
-_TESTERS: frozenset[Function] = frozenset({"pre-test-relays"})
+_TESTERS: frozenset[Function] = frozenset({"pre-test-relays", "measure-relays"})
 _JOINERS: frozenset[Function] = frozenset({*STARTERS, "join-relays"})
 _DISCARDERS: frozenset[Function] = frozenset({*STARTERS, *LEASERS, *_TESTERS, "reconcile"})
 _ENDERS: frozenset[Function] = frozenset({"release-relays", "tear-down", "teardown-request", "sweep-execution"})

@@ -127,6 +127,10 @@ class Measurement:
     inter_region: float
     intra_region: float
 
+    def to_document(self) -> dict[str, float]:
+        """Of a state's output."""
+        return {"slot": self.slot, "interRegionMBps": self.inter_region, "intraRegionMBps": self.intra_region}
+
 
 def rank(measurements: Iterable[Measurement]) -> list[Measurement]:
     """4.3.2: first by inter-region throughput, then by the intra/inter ratio; best first."""

@@ -35,7 +35,7 @@ def check(transfer: AcceptedTransfer, survey: Survey) -> None:
 def empty_source(transfer: AcceptedTransfer, source: SourceSurvey) -> str | None:
     """Return in words that the listing has no file and no link, and why if that is known; None where it has one."""
     request = transfer.request
-    if source.files or source.symlinks or request.is_profiling:
+    if source.files or source.symlinks:
         return None
     first, *others = request.source.plain_paths
     more = f" and {len(others)} more" if others else ""

@@ -12,7 +12,7 @@ _WAITING = frozenset({"Await Approval", "Extend Plan"})
 
 def stage_samples(record: TransferRecord, first: float, last: float, now: float) -> list[Sample]:
     """Samples of a transfer that succeeded; `first` and `last` payload byte and `now`, its report: Unix seconds."""
-    if record.status not in ("SUCCEEDED", "SUCCEEDED_WITH_SKIPS") or record.transfer.request.is_profiling:
+    if record.status not in ("SUCCEEDED", "SUCCEEDED_WITH_SKIPS") or not record.transfer.errand.teaches_stages:
         return []
     found = [Sample(TRANSFERS, "closing", now - last)]
     estimated = record.stages.get("Estimate Transfer", {}).get("leftAt")

@@ -176,11 +176,6 @@ class TransferRequest(Document):
         """Whether what the ends have noted of content says that it need not be sent again."""
         return self.verify != "crc64"
 
-    @property
-    def is_profiling(self) -> bool:
-        """Whether the execution measures, and moves nothing."""
-        return self.profile == "measure"
-
 
 @dataclass(frozen=True)
 class Limits:
@@ -230,11 +225,8 @@ def _rules(request: TransferRequest, limits: Limits) -> list[str]:
     budget, most = request.objective.max_cost_usd, limits.max_cost_usd
     if budget is not None and most is not None and budget > most:
         problems.append(f"$.objective.maxCostUsd: {budget} is more than this deployment's limit; give {most} at most")
-    if request.is_profiling and request.bandwidth_limit_mbps is not None:
-        problems.append(
-            f"$.bandwidthLimitMbps: {'a timetable' if request.timetable else request.bandwidth_limit_mbps} would be "
-            "all that is measured; leave it out where $.profile is 'measure'"
-        )
+    if request.profile == "measure":
+        problems += _measuring_problems(request)
     if request.timetable:
         problems += [f"$.bandwidthLimitMbps.{problem}" for problem in request.timetable.problems]
     if request.dry_run:
@@ -337,6 +329,16 @@ def _through_problems(request: TransferRequest, limits: Limits) -> list[str]:
     return problems
 
 
+def _measuring_problems(request: TransferRequest) -> list[str]:
+    problems, leave_out = [], "would be all that is measured; leave it out where $.profile is 'measure'"
+    if request.bandwidth_limit_mbps is not None:
+        limit = "a timetable" if request.timetable else request.bandwidth_limit_mbps
+        problems.append(f"$.bandwidthLimitMbps: {limit} {leave_out}")
+    if request.relays.existing:
+        problems.append(f"$.relays.existing: a share of these machines {leave_out}")
+    return problems
+
+
 def _existing_problems(request: TransferRequest) -> list[str]:
     existing = request.relays.existing
     ends = {instance_id for _, instance_id in (*request.source.machines, *request.destination.machines)}
@@ -345,11 +347,6 @@ def _existing_problems(request: TransferRequest) -> list[str]:
         if instance_id in ends or instance_id in existing[:i]:
             why = "is an end of this transfer" if instance_id in ends else "is named twice"
             problems.append(f"$.relays.existing[{i}]: '{instance_id}' {why}; name each other machine once")
-    if existing and request.is_profiling:
-        problems.append(
-            "$.relays.existing: a share of these machines would be all that is measured; leave it out where $.profile "
-            "is 'measure'"
-        )
     if existing and request.relays.wanted == 0:
         problems.append("$.relays.existing: $.relays.pairs is 0, so no relay is used; leave one of them out")
     return problems

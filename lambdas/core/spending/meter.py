@@ -243,15 +243,16 @@ class Reading:
         )
 
 
-def decide(reading: Reading, objective: Objective, *, is_profiling: bool = False) -> Decision:
+def decide(reading: Reading, objective: Objective, *, releases: bool = True) -> Decision:
     """What keeps the total below `objective.max_cost_usd` whatever happens until the next look.
 
-    With onBudget "direct" relays are paid only from what the rest of the data does not need on the direct path.
+    With onBudget "direct" relays are paid only from what the rest of the data does not need on the direct path; without
+    `releases` there is nothing that could go on without them.
     """
     most = objective.max_cost_usd
     if most is None:
         return Decision.GO_ON
-    if not reading.live or objective.on_budget == "stop" or is_profiling:
+    if not reading.live or objective.on_budget == "stop" or not releases:
         return Decision.GO_ON if reading.until_next_look().total <= most else Decision.STOP
     if reading.released_next_time().total <= most:
         return Decision.GO_ON

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 from lambdas.core.documents import MAX_TRANSIT_REGIONS, Document, Region, TransferId
 from lambdas.core.places.machines import EndMachine, ExistingRelay, TransitRegion
 from lambdas.core.request.request import TransferRequest
+from lambdas.core.transfer.errand import ERRANDS, Errand
 from lambdas.core.transfer.partition import Partition, partition_of
 from lambdas.core.transfer.record_format import FORMAT_VERSION, format_of, with_seats, with_stage
 from lambdas.core.transfer.seat import MOST_SEATS, Seat
@@ -54,7 +55,12 @@ class AcceptedTransfer(Document):
     @property
     def seats(self) -> tuple[Seat, ...]:
         """Those in which a daemon works, the first that are started in front: nobody receives what is only measured."""
-        return (*(() if self.request.is_profiling else self.receivers), *self.senders)
+        return (*(self.receivers if self.errand.has_receivers else ()), *self.senders)
+
+    @property
+    def errand(self) -> Errand:
+        """What it is for."""
+        return ERRANDS[self.request.profile]
 
     def seat(self, seat_id: str) -> Seat:
         """The seat of this id; raises StopIteration where it has none."""

@@ -14,6 +14,7 @@ from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.network_map import NetworkMap, Wanted
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.estimate.advising import advice
+from lambdas.operations.estimate.aim import aim_of
 from lambdas.operations.estimate.estimation import estimate_for
 from lambdas.operations.estimate.mapping import network_map
 from lambdas.operations.intake.acceptance import accept
@@ -65,7 +66,8 @@ def _estimate(event: EstimateRequest, world: World) -> Estimate:
         transit=accepted.transit,
         apart=accepted.apart,
     )
-    estimated = estimate_for(transfer, event.size_bytes, world, files=event.files)
+    aim = aim_of(transfer, event.size_bytes, world)
+    estimated = estimate_for(transfer, event.size_bytes, world, files=event.files, aim=aim)
     return estimated.model_copy(update={"alternatives": advice(transfer, estimated, world) or None})
 
 

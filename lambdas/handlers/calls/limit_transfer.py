@@ -18,8 +18,8 @@ def limit_transfer(event: LimitRequest, world: World) -> dict[str, Any]:
     """
     transfer_id, wanted = event.transfer_id, event.bandwidth_limit_mbps
     record = named.transfer(world, transfer_id)
-    if record.transfer.request.is_profiling:
-        raise NotMoving(f"'{transfer_id}' moves nothing: a limit would be all that is measured")
+    if why := record.transfer.errand.why_not_limited:
+        raise NotMoving(f"'{transfer_id}' {why}")
     if not record.moving:
         raise NotMoving(f"'{transfer_id}' is over, or is being taken down; nothing was changed")
     if world.agents.membership(record.transfer.partition) is None:

@@ -26,9 +26,7 @@ def await_relays(event: AwaitInput, world: World) -> dict[str, Any]:
     at_once, seconds = not record.estimate.pre_test, relay_node.JOIN_TIMEOUT_SECONDS
     with unused_discarded(world, transfer_id):
         nodes = await_ready(world, record, join_at_once=at_once, seconds=seconds)
-    # One relay in each region measures links: these have no partners.
-    if not (event.transfer.request.is_profiling and not record.estimate.is_by_pairs):
-        release_singles(world, event.transfer, nodes)
+    release_singles(world, event.transfer, nodes)
     return {"ready": pairing.strength(routes_of(event.transfer), world.nodes.of(transfer_id), "READY", "JOINED")}
 
 

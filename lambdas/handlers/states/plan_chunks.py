@@ -2,7 +2,6 @@
 
 The items are written without conditions: a second planner could bring chunks back that are delivered already. Those of
 an execution that continues a transfer have numbers of their own, so what came late of an earlier one changes nothing.
-Where nothing is to be moved but measured, there are no chunks, and no path either: the sender only runs the probes.
 """
 
 from lambdas.adapters.world import World
@@ -38,14 +37,13 @@ def plan_chunks(event: PlanInput, world: World) -> TransferPlan:
 
 def _planned(event: PlanInput, world: World) -> TransferPlan:
     transfer_id, to_send = event.transfer.transfer_id, event.survey.to_send
-    is_profiling = event.transfer.request.is_profiling
     figures = event.estimate.figures
     lanes = plan.lanes_per_path(max(figures.direct.now, figures.pair.now), to_send.bytes, to_send.files)
     paths = 1 + event.estimate.chosen_pairs
     shared_by = plan.lanes_to_plan_for(lanes, paths, between_regions=event.transfer.between_regions)
     part_bytes = plan.chunk_size(to_send.bytes, shared_by, event.transfer.request.chunk_size_mib)
     first_range = (event.transfer.run - 1) * RANGES_PER_RUN
-    parts = 0 if is_profiling else to_send.parts
+    parts = to_send.parts
     listing = [
         world.shared_key(event.transfer, f"{event.survey.folder}part-{number:05d}.ndjson") for number in range(parts)
     ]
@@ -59,10 +57,10 @@ def _planned(event: PlanInput, world: World) -> TransferPlan:
         first_range=first_range,
         last_phase_chunks=written.last_phase,
         bytes=written.bytes,
-        files=0 if is_profiling else to_send.files,
+        files=to_send.files,
         manifest_parts=written.parts,
         lanes_per_path=lanes,
-        listing=None if is_profiling else _listing(event.survey, parts),
+        listing=_listing(event.survey, parts),
     )
 
 

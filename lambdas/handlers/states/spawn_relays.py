@@ -4,21 +4,17 @@ Fewer where no more are to be had. Machines of the user come first. Where many l
 its turn outside of the function, and comes again.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
-from lambdas.core.errors import CptError
 from lambdas.core.estimate.estimate import Estimate
-from lambdas.core.fleet import pairing
 from lambdas.core.fleet.launch_queue import LaunchQueue
-from lambdas.core.fleet.topology import routes_of
-from lambdas.core.record.transfer_record import Spawned
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.fence import running
-from lambdas.operations.fleet.growth import launch_routes
 from lambdas.operations.fleet.providers.turns import TurnLaterError
-from lambdas.operations.fleet.spawned import note_spawned
+from lambdas.operations.fleet.spawning import spawn
 from lambdas.runtime.handler import task_state
 from lambdas.runtime.idempotency import once_in_execution
 
@@ -36,8 +32,8 @@ def spawn_relays(event: SpawnInput, world: World) -> dict[str, Any]:
 
     After a decision on the way only what that decision adds is launched.
     """
-    estimate, transfer = event.estimate, event.transfer
-    record = running(world, transfer.transfer_id)
+    estimate = event.estimate
+    record = running(world, event.transfer.transfer_id)
     decision = record.decisions[-1] if record and record.decisions else None
     served = decision.served if decision else 0
     paths = sum((use.tested if estimate.pre_test else use).paths for use in estimate.routes)
@@ -45,14 +41,8 @@ def spawn_relays(event: SpawnInput, world: World) -> dict[str, Any]:
     answer = {"wanted": wanted, "preTest": estimate.pre_test, "review": estimate.on_the_way is not None}
     if wanted == 0 or record is None:
         return {**answer, "spawned": 0, "preTest": False, "notes": []}
-    try:
-        launched = launch_routes(world, record, estimate, paths, event.queue or LaunchQueue())
-    except CptError as error:  # the report is to say why there are none
-        note_spawned(world, record, Spawned(wanted=wanted, launched=0, notes=[f"{type(error).__name__}: {error}"]))
-        raise
-    pairs = pairing.strength(routes_of(transfer), launched.nodes, "SPAWNED")
-    note_spawned(world, record, Spawned(wanted=wanted, launched=pairs, notes=launched.notes))
-    return {**answer, "spawned": pairs, "notes": launched.notes}
+    spawned = spawn(world, record, estimate, wanted, paths, event.queue)
+    return {**answer, "spawned": spawned.launched, "notes": spawned.notes}
 
 
 def _round(event: SpawnInput, world: World) -> int:
@@ -63,15 +53,20 @@ def _round(event: SpawnInput, world: World) -> int:
 _once = once_in_execution("spawn-relays", spawn_relays, _round)
 
 
-def spawn_in_turn(event: SpawnInput, world: World) -> dict[str, Any]:
-    """The answer of `spawn_relays`, or how long to wait and what to come again with."""
+def in_turn(run: Callable[[], dict[str, Any]], event: SpawnInput, world: World) -> dict[str, Any]:
+    """The answer of a launch, or how long to wait and what to come again with."""
     try:
-        return _once(event, world)
+        return run()
     except TurnLaterError as later:
         seconds = max(later.queue.due.values()) - world.clock.now()
         again = {"estimate": event.estimate.to_document(), "queue": later.queue.to_document()}
         # What is left of the last second passes in the function.
         return {"waitSeconds": max(int(seconds), 1), "again": again}
+
+
+def spawn_in_turn(event: SpawnInput, world: World) -> dict[str, Any]:
+    """The answer of `spawn_relays`, or when to come again."""
+    return in_turn(lambda: _once(event, world), event, world)
 
 
 handler = task_state("Spawn Relays", SpawnInput, spawn_in_turn)

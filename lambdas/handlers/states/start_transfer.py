@@ -1,8 +1,6 @@
-"""Start Transfer: keep the task token, start receiver and sender. The task ends when the ends have reported.
+"""Start Transfer: keep the task token, start receiver and sender. The task ends when the ends have reported."""
 
-Where nothing is to be moved but measured, the sender alone is started, and the task ends when relays are measured.
-"""
-
+from collections.abc import Callable
 from typing import Any
 
 from lambdas.adapters.world import World
@@ -27,10 +25,13 @@ class StartInput(Handover):
 
 
 def start_transfer(event: StartInput, world: World) -> dict[str, Any]:
-    """Store the token, then look whether the transfer is over already (no lost wake-up), then start both ends.
+    """Start both ends; raises TransferFenced, EndNotStarted or AgentBusy."""
+    transfer = event.transfer
+    return begin(event, world, lambda start: end_daemons.start(world, transfer, transfer.seats, start))
 
-    Raises TransferFenced, EndNotStarted or AgentBusy.
-    """
+
+def begin(event: StartInput, world: World, daemons: Callable[[int], list[str]]) -> dict[str, Any]:
+    """Store the token, then look whether the transfer is over already (no lost wake-up), then start `daemons`."""
     transfer_id = event.transfer.transfer_id
     # Before the token is stored, too: a late attempt's must not take the place of a later execution's.
     serving(world, event.transfer, Planned)
@@ -42,7 +43,7 @@ def start_transfer(event: StartInput, world: World) -> dict[str, Any]:
         return {"start": start, "started": False}
     if start > 1:
         metering.look(world, record)  # the new sender's report takes the place of the old one's
-    _start_ends(world, event.transfer, start)
+    _start_ends(world, event.transfer, start, daemons)
     return {"start": start, "started": True}
 
 
@@ -56,9 +57,9 @@ def _start(world: World, transfer: AcceptedTransfer, token: str) -> int:
     return known.start if known else 1
 
 
-def _start_ends(world: World, transfer: AcceptedTransfer, start: int) -> None:
+def _start_ends(world: World, transfer: AcceptedTransfer, start: int, daemons: Callable[[int], list[str]]) -> None:
     try:
-        trouble = end_daemons.start(world, transfer, transfer.seats, start)
+        trouble = daemons(start)
     except AgentBusy as error:
         _finish(world, transfer, error)
         raise

@@ -1,9 +1,7 @@
 """The estimate of an accepted transfer: figures gathered from what is known, offers of relay types, rows computed."""
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from math import inf
-from typing import Literal
 
 from lambdas.adapters.world import World
 from lambdas.core.estimate import end_limits, offers
@@ -11,29 +9,25 @@ from lambdas.core.estimate.estimate import Estimate, estimate
 from lambdas.core.estimate.figures import EndFigures, Figure, TimedLimit
 from lambdas.core.estimate.fitting import fitted
 from lambdas.core.estimate.lent import lent_pairs
-from lambdas.core.estimate.link_measuring import estimate_of_links
 from lambdas.core.estimate.mixed_offers import mixed_offers
 from lambdas.core.estimate.offers import Side
 from lambdas.core.estimate.packing import Packing
-from lambdas.core.estimate.pair_route import PairRoute
 from lambdas.core.estimate.profile import Profile, hosts
-from lambdas.core.estimate.profiling import estimate_of_measuring
 from lambdas.core.estimate.type_choice import Offer
 from lambdas.core.estimate.whole_time import TRANSFERS, whole_time
 from lambdas.core.fleet import joined
 from lambdas.core.fleet.launch_decision import NO_SPOT_ROLE
-from lambdas.core.fleet.stations import stations_of
 from lambdas.core.request.bandwidth import MBIT_PER_MB, Timetable, spans
-from lambdas.core.request.request import Objective
 from lambdas.core.spending import cross_zone
 from lambdas.core.survey.survey import Survey
 from lambdas.core.tariff.prices import PriceBook
 from lambdas.core.tariff.relay_prices import relay_prices
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.estimate import notes
+from lambdas.operations.estimate.aim import Aim, of_moving
 from lambdas.operations.estimate.other_paths import other_paths
 from lambdas.operations.estimate.quotes import RegionMarket, market_of
-from lambdas.operations.estimate.routing import ways_for, ways_of
+from lambdas.operations.estimate.routing import ways_for
 
 Adjustment = Callable[[EndFigures, list[Offer]], tuple[EndFigures, list[Offer]]]
 
@@ -49,15 +43,18 @@ def estimate_for(
     files: int | None = None,
     waited_seconds: float | None = None,
     also: Iterable[int] = (),
+    aim: Aim | None = None,
 ) -> Estimate:
-    """Estimate of `size_bytes` between the ends of `transfer`, or of measuring them; writes nothing.
+    """Estimate of `size_bytes` between the ends of `transfer`; writes nothing.
 
     `survey`: where the ends were looked at; `adjusted`: puts in what the transfer itself has shown; `is_moving`: its
     data is under way, and `size_bytes` is what is left; `files`: their number, where nothing was looked at;
     `waited_seconds`: those for which a survey that is over has waited for a person; `also`: numbers of pairs that have
-    a row. Raises BudgetTooSmall, DeadlineUnreachable or NoSuitableType.
+    a row; `aim`: what is estimated, if not moving these bytes. Raises BudgetTooSmall, DeadlineUnreachable or
+    NoSuitableType.
     """
     request, wish = transfer.request, transfer.request.bandwidth_limit_mbps
+    aim = aim or of_moving(transfer, size_bytes)
     by_side = [request.relays.types_of(stage, world.env.instance_types) for stage in (0, 1)]
     types = list(dict.fromkeys(by_side[0] + by_side[1]))
     market = market_of(transfer, types, world)
@@ -101,7 +98,7 @@ def estimate_for(
         update={
             "cross_zone": direct,
             "relay_cross_zone": relayed,
-            "pair_route": _pair_route(transfer),
+            "pair_route": aim.pair_route,
             "lent": lent_pairs(terms, transfer.existing, request.relays.existing_share),
             "timetable": _timed(wish, terms.now) or None,
             "gateway": gateway(transfer) if through else None,
@@ -111,7 +108,7 @@ def estimate_for(
     is_begun = bool(survey or is_moving or waited_seconds is not None)
     # Time in which a person approves does not count.
     elapsed = terms.now - transfer.execution_started_at - (waited_seconds or 0.0) if is_begun else None
-    unequal = terms.between_regions and request.relays.pairs == "auto" and not request.is_profiling
+    unequal = terms.between_regions and request.relays.pairs == "auto" and aim.takes_ways
     offered = (
         _offers(terms, by_side, profiles, figures, unequal=unequal)
         if request.relays.by_side
@@ -122,18 +119,18 @@ def estimate_for(
         size_bytes,
         figures,
         offered,
-        requested=_requested(transfer, size_bytes),
-        pre_test=True if request.is_profiling else request.testing,
-        objective=Objective() if request.is_profiling else request.objective,
+        requested=aim.requested,
+        pre_test=aim.pre_test,
+        objective=aim.objective,
         most_pairs=world.env.max_pairs,
         pre_test_seconds=world.pre_test_seconds(request),
         notes=notes.of_prices(transfer, types, market, terms.now),
         whole=whole_time(world.profiles.get(TRANSFERS, transfer.region_pair), elapsed),
-        ways=lambda offer: None if request.is_profiling else ways_for(transfer, offer, figures, market, world),
+        ways=lambda offer: ways_for(transfer, offer, figures, market, world) if aim.takes_ways else None,
         also=also,
     )
     told = [*found.notes, *notes.of_relays(found, transfer, market)]
-    reason = found.reason if size_bytes or request.is_profiling else "there is nothing to send"
+    reason = aim.reason or found.reason
     if transfer.apart and size_bytes:
         reason += (
             f"; {joined.in_words(transfer.apart, world.env.inter_region_path)}, so no route of relays crosses there"
@@ -159,14 +156,15 @@ def estimate_for(
             "weighted_types": market.weighted(sides) or None,
         }
     )
-    if request.is_profiling:
-        found = _of_measuring(found, transfer, world)
+    found = aim.finished(found)
     if market.market != request.relays.market:
         found = found.model_copy(update={"reason": f"{found.reason}; relays are on demand: {NO_SPOT_ROLE}"})
     return fitted(found)
 
 
-def estimate_again(transfer: AcceptedTransfer, before: Estimate, waited_seconds: float, world: World) -> Estimate:
+def estimate_again(
+    transfer: AcceptedTransfer, before: Estimate, waited_seconds: float, world: World, aim: Aim | None = None
+) -> Estimate:
     """The estimate of a transfer that has waited for a person: what the survey saw of its ends still holds."""
 
     def surveyed(ends: EndFigures, found: list[Offer]) -> tuple[EndFigures, list[Offer]]:
@@ -175,30 +173,10 @@ def estimate_again(transfer: AcceptedTransfer, before: Estimate, waited_seconds:
 
     # The row that the person chose may be one that is of no use by now: it is judged as any other.
     also = [row.pairs for row in before.rows]
-    found = estimate_for(transfer, before.bytes, world, adjusted=surveyed, waited_seconds=waited_seconds, also=also)
-    return found.model_copy(update={"packing": before.packing})
-
-
-def _of_measuring(found: Estimate, transfer: AcceptedTransfer, world: World) -> Estimate:
-    """Of pairs; with third regions of every link between them."""
-    seconds, most = world.pre_test_seconds(transfer.request), transfer.request.objective.max_cost_usd
-    ways = ways_of(transfer, found, world) if transfer.transit else None
-    if ways is None:
-        return estimate_of_measuring(found, seconds, most)
-    return estimate_of_links(found, ways, stations_of(transfer), seconds, most)
-
-
-def _pair_route(transfer: AcceptedTransfer) -> PairRoute:
-    """Where measuring launches relays it launches as many at both sides, whatever machines the user lends."""
-    regions = [transfer.source_region, transfer.destination_region]
-    if transfer.request.is_profiling:
-        return PairRoute(regions=regions)
-    sides, lent = transfer.request.relays.sides, Counter(machine.stage for machine in transfer.existing)
-    return PairRoute(
-        regions=regions,
-        asked=[sides.source, sides.destination] if sides else None,
-        lent=[lent[0], lent[1]] if lent else None,
+    found = estimate_for(
+        transfer, before.bytes, world, adjusted=surveyed, waited_seconds=waited_seconds, also=also, aim=aim
     )
+    return found.model_copy(update={"packing": before.packing})
 
 
 def gateway(transfer: AcceptedTransfer) -> Figure | None:
@@ -250,13 +228,6 @@ def _packing(found: Estimate, survey: Survey | None) -> Packing | None:
         return None
     pairs = found.chosen_pairs
     return Packing.of(share, found.bytes, found.row(pairs).seconds, found.figures.gb_usd(pairs))
-
-
-def _requested(transfer: AcceptedTransfer, size_bytes: int) -> int | Literal["auto"]:
-    """No relay helps where there are no bytes to send, whatever was asked for."""
-    if transfer.request.is_profiling:
-        return 1
-    return transfer.request.relays.wanted if size_bytes else 0
 
 
 def _timed(wish: int | Timetable | None, now: float) -> list[TimedLimit]:

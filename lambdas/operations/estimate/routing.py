@@ -1,6 +1,6 @@
 """What routes are planned from: the borders between regions, prices and quotas of every region."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from lambdas.adapters.world import World
 from lambdas.core.architecture import architecture_of
@@ -23,11 +23,17 @@ Pair = tuple[str, str]
 
 
 def ways_for(
-    transfer: AcceptedTransfer, offer: Offer, ends: EndFigures, market: TransferMarket, world: World
+    transfer: AcceptedTransfer,
+    offer: Offer,
+    ends: EndFigures,
+    market: TransferMarket,
+    world: World,
+    closed: Iterable[Pair] | None = None,
 ) -> Ways | None:
     """The ways of relays of the offered types; None where only pairs are possible, or nothing else is of use.
 
-    Third regions have relays of the source's type. Machines of the user are of the pair alone.
+    Third regions have relays of the source's type. Machines of the user are of the pair alone. `closed`: borders that
+    no route can cross; those of the transfer, unless it is said.
     """
     relays = transfer.request.relays
     straight = _straight(transfer, ends, market, world) if relays.pairs == "auto" else 0.0
@@ -46,9 +52,8 @@ def ways_for(
     regions = {direct[0]: market.source, direct[1]: market.destination, **third}
     kinds |= dict.fromkeys(third, offer.instance_type)
     borders = _borders(direct, list(regions), offer, world) if third else {}
-    # Measuring tries every link, and says of which one it could not.
-    closed = [] if transfer.request.is_profiling else [*transfer.apart, *(border[::-1] for border in transfer.apart)]
-    borders = {pair: border for pair, border in borders.items() if pair not in closed}
+    apart = transfer.apart if closed is None else list(closed)
+    borders = {pair: border for pair, border in borders.items() if not {pair, pair[::-1]} & set(apart)}
     borders[direct] = _pair_border(transfer, offer, market, world)
     lent = dict(zip(direct, map(len, borders[direct].lent), strict=True))
     return Ways(
@@ -66,7 +71,9 @@ def ways_for(
     )
 
 
-def ways_of(transfer: AcceptedTransfer, estimate: Estimate, world: World) -> Ways | None:
+def ways_of(
+    transfer: AcceptedTransfer, estimate: Estimate, world: World, closed: Iterable[Pair] | None = None
+) -> Ways | None:
     """The same while data moves, for relays of the types that the estimate chose."""
     market = market_of(transfer, [estimate.type_of(stage) for stage in (0, 1)], world)
     figures = estimate.figures
@@ -80,7 +87,7 @@ def ways_of(transfer: AcceptedTransfer, estimate: Estimate, world: World) -> Way
         hour=figures.relay_hour,
         most_pairs=0,
     )
-    return ways_for(transfer, offer, estimate.figures, market, world)
+    return ways_for(transfer, offer, estimate.figures, market, world, closed)
 
 
 def _straight(transfer: AcceptedTransfer, ends: EndFigures, market: TransferMarket, world: World) -> float:

@@ -18,11 +18,17 @@ _ATTEMPTS = 8
 
 
 def begin(world: World, record: Planned) -> None:
-    """The first record: the direct path with the plan's lanes; no path where nothing is moved but measured."""
-    request, lanes = record.transfer.request, record.plan.lanes_per_path
-    receiver = record.paths.receiver_address
-    direct = TransferPath(path_id=DIRECT, generation=0, hops=[], receiver=receiver, lanes=lanes)
-    paths = [] if request.is_profiling else [direct]
+    """The first record: the direct path with the plan's lanes."""
+    receiver, lanes = record.paths.receiver_address, record.plan.lanes_per_path
+    _begin_with(world, record, [TransferPath(path_id=DIRECT, generation=0, hops=[], receiver=receiver, lanes=lanes)])
+
+
+def begin_without_paths(world: World, record: Planned) -> None:
+    """The first record of senders that only run probes."""
+    _begin_with(world, record, [])
+
+
+def _begin_with(world: World, record: Planned, paths: list[TransferPath]) -> None:
     first = Membership(version=1, paths=paths, bandwidth_limit_mbps=record.limit.mbps)
     world.agents.write_membership(record.transfer.partition, first)
     # The execution may have waited for a person, or for a destination, since it began.

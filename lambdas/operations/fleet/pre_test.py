@@ -6,6 +6,7 @@ terminated where it does not pay any more.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from lambdas.adapters.records import ProbeResult
 from lambdas.adapters.world import World
@@ -44,17 +45,21 @@ class Tested:
     paths: list[RelayPath]
     rejected: list[str]
 
+    def to_document(self) -> dict[str, Any]:
+        """Output of the state."""
+        return {"ranking": [one.to_document() for one in self.ranking], "rejected": self.rejected}
 
-def run(world: World, record: Estimated) -> Tested | None:
+
+def run(world: World, record: Estimated, *, always: bool = False) -> Tested | None:
     """Measure every ready path, note the rates, terminate what is not to serve; no result counts as 0 MB/s.
 
-    A route whose paths have one relay each has no hop to measure, and is kept as planned. None when the transfer was
-    over before all had answered.
+    `always`: even where nothing may follow from the rates. A route whose paths have one relay each has no hop to
+    measure, and is kept as planned. None when the transfer was over before all had answered.
     """
     transfer, nodes = record.transfer, world.nodes.of(record.transfer.transfer_id)
     every = [(route, pairing.by_slot(route, nodes, "READY")) for route in routes_of(transfer) if len(route.stages) > 1]
     ready = {route.first: paths for route, paths in every}
-    if not transfer.request.is_profiling and not _is_to_learn(record.estimate.routes, ready):
+    if not always and not _is_to_learn(record.estimate.routes, ready):
         return Tested([], [], [])
     seconds, lanes = world.pre_test_seconds(transfer.request), record.plan.lanes_per_path
     probes = [

@@ -1,11 +1,11 @@
 """The way from launched to joined: rules opened, daemons started, relays let into the membership."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from lambdas.adapters.records import CommandResult, Instance, NotManagedError
 from lambdas.adapters.world import World
 from lambdas.core.errors import TooManyRules
-from lambdas.core.fleet import node_life, relay_node, stations
+from lambdas.core.fleet import node_life, relay_node
 from lambdas.core.fleet.membership import RELAY_PORT
 from lambdas.core.fleet.reconcile import Fleet, NodeChange, Wish, reconcile
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, Node
@@ -22,15 +22,25 @@ from lambdas.operations.seats.commands import MOST_MACHINES
 # EC2 may not show an instance for some seconds after RunInstances has named it.
 UNSEEN_SECONDS = 60.0
 
+Hops = Callable[[Estimated, Node], list[Admission]]
+"""Who is let in for a relay that has its addresses."""
+
+
+def hops_of_route(record: Estimated, node: Node) -> list[Admission]:
+    """The hops of the route that the relay serves."""
+    transfer = record.transfer
+    existing = {machine.stage for machine in transfer.existing}
+    return admissions(route_at(transfer, node.stage), record.paths, node, existing, transfer.receiver_port)
+
 
 class RelayStarter:
     """Brings SPAWNED nodes to READY, one look at a time; after a lost Lambda it may start over."""
 
-    def __init__(self, world: World, record: Estimated) -> None:
+    def __init__(self, world: World, record: Estimated, hops: Hops) -> None:
         self._world = world
+        self._record, self._hops = record, hops
         self._transfer = record.transfer
         self._paths = record.paths
-        self._measures_links = record.transfer.request.is_profiling and not record.estimate.is_by_pairs
         self._sent: dict[str, str] = {}
         self._missed: set[str] = set()
         self._admitted: set[Admission] = set()
@@ -87,27 +97,13 @@ class RelayStarter:
         return self._world.nodes.change(node, booted)
 
     def _admit(self, node: Node) -> None:
-        """Open the hops of a relay that has its addresses.
-
-        Where the direct path is measured, the source reaches the relays of the last stage too.
-        """
-        for one in self._admissions(node):
+        """Open the hops of a relay that has its addresses."""
+        for one in self._hops(self._record, node):
             if one not in self._admitted:
                 group = security_group(self._world, one.beside, one.group)
                 groups = self._world.at(one.beside.place).groups
                 groups.admit(group, one.address, one.port, self._transfer.transfer_id)
                 self._admitted.add(one)
-
-    def _admissions(self, node: Node) -> list[Admission]:
-        if self._measures_links:
-            return stations.admissions(self._transfer, self._paths, node)
-        existing = {machine.stage for machine in self._transfer.existing}
-        route = route_at(self._transfer, node.stage)
-        wanted = admissions(route, self._paths, node, existing, self._transfer.receiver_port)
-        here = route.stage_of(node)
-        if self._transfer.request.is_profiling and here is route.stages[-1]:
-            wanted.append(Admission(here, "relay", self._paths.source_address, RELAY_PORT))
-        return wanted
 
     def _start(self, region: str, nodes: Sequence[Node], cpu_percent: int | None) -> None:
         """One command for all of them, which tells each machine what is its own."""
@@ -152,10 +148,12 @@ class RelayStarter:
         del self._sent[node.node_id]  # what the agent did not start is sent again at the next look
 
 
-def await_ready(world: World, record: Estimated, *, join_at_once: bool, seconds: float) -> list[Node]:
+def await_ready(
+    world: World, record: Estimated, *, join_at_once: bool, seconds: float, hops: Hops = hops_of_route
+) -> list[Node]:
     """Look until no node is SPAWNED or may join, the time is up or the transfer is over; the nodes as they are then."""
     transfer_id = record.transfer.transfer_id
-    starter = RelayStarter(world, record)
+    starter = RelayStarter(world, record, hops)
     started = world.clock.monotonic()
     while True:
         starter.look(world.nodes.of(transfer_id))

@@ -1,7 +1,9 @@
 """Both ends looked at; where the request allows it, the source's listing is left to others while it goes on."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from lambdas.adapters.records import CommandResult
 from lambdas.adapters.world import World
 from lambdas.core.chunks import listing
 from lambdas.core.chunks.listing import Announcement, OpenSurvey
@@ -41,39 +43,66 @@ def look_at_ends(transfer: AcceptedTransfer, world: World) -> Survey | OpenSurve
     Raises SurveyProblem, EmptySource, DestinationTooSmall, DaemonVersionSkew, CommandFailed, DestinationBusy,
     DestinationTaken or DeletionRefused.
     """
-    if transfer.request.when_busy == "wait":
-        # While it waits it looks again and again: at the destination only, not at the whole source.
-        alone = Order.on(transfer.at_destination, "scan", commands.scan_destination(transfer))
-        (result,) = run_all(world, transfer, [alone], COMMAND_SECONDS)
-        hold(transfer, DestinationSurvey.from_document(answer(alone, result)), world)
     announce = listing.announcement_name(transfer) if listing.may_be_followed(transfer) else None
-    control = world.control(transfer)
-    source = Order.on(transfer.at_source, "scan", commands.scan_source(transfer, control, announce))
-    destination = Order.on(transfer.at_destination, "scan", commands.scan_destination(transfer))
-    running = begin(world, transfer, [source, destination], COMMAND_SECONDS)
+    running = _scan(transfer, announce, world)
     opening = _Opening(world, transfer, running, follows=announce is not None)
     longest_poll = LONGEST_POLL if announce is None else WATCHED_POLL
     results = await_all(world, running, opening.possible, longest_poll)
     if opening.survey:
         return opening.survey
-    printed = [answer(order, result) for order, result in zip(running.orders, results, strict=True)]
-    survey = Survey(
-        source=SourceSurvey.from_document(printed[0]), destination=DestinationSurvey.from_document(printed[1])
-    )
+    survey = _survey(running, results)
     check(transfer, survey)
     _note_left_out(transfer, survey.source, world)
     _tell_empty(transfer, survey.source, world)
+    _hold_apart(transfer, survey, world)
+    check_mirror(transfer, survey.source.places or [], world)
+    survey = compared(transfer, survey, world)
+    check_room(transfer, survey.to_send, survey.source, survey.destination)
+    survey = with_extras(transfer, survey, world)
+    remember_mirror(transfer, survey.source.places or [], world)
+    return survey
+
+
+def look_at_measured_ends(transfer: AcceptedTransfer, world: World) -> Survey:
+    """The surveys of machines that are only measured: nothing is compared, and the source need not have a file.
+
+    Raises what `look_at_ends` does but for EmptySource and DeletionRefused.
+    """
+    running = _scan(transfer, None, world)
+    survey = _survey(running, await_all(world, running, longest_poll=LONGEST_POLL))
+    check(transfer, survey)
+    _note_left_out(transfer, survey.source, world)
+    _hold_apart(transfer, survey, world)
+    check_room(transfer, survey.to_send, survey.source, survey.destination)
+    return survey
+
+
+def _scan(transfer: AcceptedTransfer, announce: str | None, world: World) -> Running:
+    """Begin to list the source and to check the destination, which is held first where the request waits for it."""
+    destination = Order.on(transfer.at_destination, "scan", commands.scan_destination(transfer))
+    if transfer.request.when_busy == "wait":
+        # While it waits it looks again and again: at the destination only, not at the whole source.
+        (result,) = run_all(world, transfer, [destination], COMMAND_SECONDS)
+        hold(transfer, DestinationSurvey.from_document(answer(destination, result)), world)
+    source = commands.scan_source(transfer, world.control(transfer), announce)
+    orders = [Order.on(transfer.at_source, "scan", source), destination]
+    return begin(world, transfer, orders, COMMAND_SECONDS)
+
+
+def _survey(running: Running, results: Iterable[CommandResult]) -> Survey:
+    printed = [answer(order, result) for order, result in zip(running.orders, results, strict=True)]
+    return Survey(
+        source=SourceSurvey.from_document(printed[SOURCE]),
+        destination=DestinationSurvey.from_document(printed[DESTINATION]),
+    )
+
+
+def _hold_apart(transfer: AcceptedTransfer, survey: Survey, world: World) -> None:
+    """Take the destination, and refuse what would read and write the same files."""
     hold(transfer, survey.destination, world)
     places = survey.source.places or []
     check_apart(transfer, survey.source.kernel, places, survey.destination, world)
     check_sources(transfer, places, world)
-    check_mirror(transfer, places, world)
-    if not transfer.request.is_profiling:
-        survey = compared(transfer, survey, world)
-    check_room(transfer, survey.to_send, survey.source, survey.destination)
-    survey = with_extras(transfer, survey, world)
-    remember_mirror(transfer, places, world)
-    return survey
 
 
 def _note_left_out(transfer: AcceptedTransfer, source: SourceSurvey, world: World) -> None:

@@ -11,7 +11,7 @@ from lambdas.core.record.transfer_record import Beside, TransferRecord
 from lambdas.core.transfer.accepted import AcceptedTransfer
 
 # From here on an end sends or receives.
-_MOVES = "Start Transfer"
+_MOVES = ("Start Transfer", "Start Sender")
 MOST = 50
 _ATTEMPTS = 8
 """Entries of a record. Short transfers beside one of a week would fill its item, which holds 400 KB, and so end it."""
@@ -26,7 +26,7 @@ def find(world: World, record: TransferRecord, first: float | None, last: float 
     for other in world.transfers.active():
         if other.transfer.execution_arn == own.execution_arn or not _ends(own) & _ends(other.transfer):
             continue
-        since = other.stages.get(_MOVES, {}).get("enteredAt")
+        since = next((other.stages[name].get("enteredAt") for name in _MOVES if name in other.stages), None)
         if since is not None:
             found.append(Beside(transfer_id=other.transfer.transfer_id, since=since, until=now))
         if first is not None and last is not None:

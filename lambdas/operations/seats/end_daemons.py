@@ -34,7 +34,15 @@ def start(world: World, transfer: AcceptedTransfer, which: Sequence[Seat], numbe
     """
     if any(seat.role == "sender" for seat in which):
         metering.grant(world, transfer, number)
-    orders = [_order(world, transfer, seat, first_epoch(number)) for seat in which]
+    return _run(world, transfer, [_order(world, transfer, seat, first_epoch(number)) for seat in which])
+
+
+def start_probing(world: World, transfer: AcceptedTransfer, number: int) -> list[str]:
+    """The same of senders that only run probes, which no budget's lease has to hold."""
+    return _run(world, transfer, [_send(world, transfer, seat, first_epoch(number)) for seat in transfer.senders])
+
+
+def _run(world: World, transfer: AcceptedTransfer, orders: list[Order]) -> list[str]:
     results = run_all(world, transfer, orders, COMMAND_SECONDS)
     pairs = zip(orders, results, strict=True)
     if busy := [is_busy(order, result) for order, result in pairs if not result.started]:
@@ -132,14 +140,20 @@ def _give_up(world: World, record: TransferRecord, seat: Seat, view: SeatView) -
 
 
 def _order(world: World, transfer: AcceptedTransfer, seat: Seat, epoch: int) -> Order:
-    control, plan_key = world.control(transfer), world.shared_key(transfer, "plan.json")
-    end = transfer.request.source if seat.role == "sender" else transfer.request.destination
-    share = Share(cpu_weight=end.cpu_weight, io_weight=end.io_weight)
-    if seat.role == "receiver":
-        command = commands.receive(transfer, control, seat.seat_id, epoch, plan_key)
-        return Order.on(seat.machine, "receive", command, share)
+    return (_send if seat.role == "sender" else _receive)(world, transfer, seat, epoch)
+
+
+def _receive(world: World, transfer: AcceptedTransfer, seat: Seat, epoch: int) -> Order:
+    end, plan_key = transfer.request.destination, world.shared_key(transfer, "plan.json")
+    command = commands.receive(transfer, world.control(transfer), seat.seat_id, epoch, plan_key)
+    return Order.on(seat.machine, "receive", command, Share(cpu_weight=end.cpu_weight, io_weight=end.io_weight))
+
+
+def _send(world: World, transfer: AcceptedTransfer, seat: Seat, epoch: int) -> Order:
+    end, plan_key = transfer.request.source, world.shared_key(transfer, "plan.json")
     life = world.env.relay_time_to_live_seconds
-    return Order.on(seat.machine, "send", commands.send(transfer, control, seat.seat_id, epoch, plan_key, life), share)
+    command = commands.send(transfer, world.control(transfer), seat.seat_id, epoch, plan_key, life)
+    return Order.on(seat.machine, "send", command, Share(cpu_weight=end.cpu_weight, io_weight=end.io_weight))
 
 
 def _trouble(order: Order, result: CommandResult) -> str:

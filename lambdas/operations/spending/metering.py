@@ -21,6 +21,9 @@ from lambdas.operations.fence import fence
 from lambdas.operations.fleet import membership, relay_end
 from lambdas.operations.seats import reports
 
+# States in which relays are probed: each execution has one of them.
+_PROBING = ("Pre-Test Relays", "Measure Relays")
+
 
 def look(world: World, record: TransferRecord, delivered_bytes: int = 0) -> Spent:
     """Count, and keep what was counted; `delivered_bytes`: what is known to have arrived, whatever the sender said."""
@@ -53,7 +56,7 @@ def enforce(world: World, record: TransferRecord) -> Decision:
     if not record.moving:
         return Decision.GO_ON
     request = record.transfer.request
-    decision = meter.decide(reading, request.objective, is_profiling=request.is_profiling)
+    decision = meter.decide(reading, request.objective, releases=record.transfer.errand.goes_on_without_relays)
     if decision is Decision.STOP:
         _stop(world, record, reading)
         return decision
@@ -67,7 +70,7 @@ def enforce(world: World, record: TransferRecord) -> Decision:
 def grant(world: World, transfer: AcceptedTransfer, start: int) -> None:
     """Give the sender of a start, before it begins, what the budget bears, if there is one."""
     record = world.transfers.get(transfer.transfer_id)
-    if record is None or not record.serves(transfer) or transfer.request.is_profiling:
+    if record is None or not record.serves(transfer) or not transfer.errand.has_budget_lease:
         return
     sent = _sent(world, record)
     _lease(world, record, _read(world, record, sent), sent, start)
@@ -156,7 +159,7 @@ def _read(world: World, record: TransferRecord, sent: Sent) -> Reading:
         estimate=record.estimate,
         chunks=record.plan.chunks if record.plan else 0,
         # Where nothing is moved, relays are measured for as long as the execution runs.
-        since=transfer.execution_started_at if transfer.request.is_profiling else first_byte_at,
+        since=transfer.execution_started_at if transfer.errand.costs_from_its_start else first_byte_at,
         sent_bytes=sent.bytes + _probe_bytes(world, record, nodes),
         # Nobody knows whether what is left can be packed as well as what was sent.
         left_bytes=max(round((planned - useful) * repeats), 0),
@@ -171,7 +174,7 @@ def _read(world: World, record: TransferRecord, sent: Sent) -> Reading:
 
 
 def _probing(record: TransferRecord) -> tuple[float, float] | None:
-    times = record.stages.get("Pre-Test Relays")
+    times = next((record.stages[name] for name in _PROBING if name in record.stages), None)
     return (times["enteredAt"], times.get("leftAt", inf)) if times else None
 
 

@@ -19,9 +19,12 @@ from lambdas.core.learning.samples import links_of, samples_of
 from lambdas.core.places.machines import TransitRegion
 from lambdas.core.record import transfer_life
 from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.handlers.states.await_measured_relays import await_measured_relays
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.join_relays import JoinInput, join_relays
+from lambdas.handlers.states.measure_relays import measure_relays
 from lambdas.handlers.states.pre_test_relays import PreTestInput, pre_test_relays
+from lambdas.handlers.states.spawn_measured_relays import spawn_measured_relays
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
 from lambdas.handlers.states.tear_down import TearDownInput, tear_down
 from lambdas.operations.fleet.replacement import Failing, replace
@@ -54,7 +57,8 @@ def launched(chosen: Estimate, asked: AcceptedTransfer | None = None, third: Seq
     direct = TransferPath(path_id="direct", generation=0, hops=[], receiver="54.1.0.1:4601", lanes=2)
     cloud.agents.write_membership(SHARED, Membership(version=1, paths=[direct]))
     cloud.agents.route_keys[SHARED] = ROUTE_KEY
-    spawn_relays(SpawnInput(transfer=asked, estimate=chosen), cloud.world)
+    spawn = spawn_measured_relays if asked.request.profile == "measure" else spawn_relays
+    spawn(SpawnInput(transfer=asked, estimate=chosen), cloud.world)
     return cloud
 
 
@@ -302,7 +306,7 @@ def measuring(rates: dict[str, float]) -> tuple[Cloud, AcceptedTransfer]:
     alone = use(2, [WEST, FRANKFURT, IRELAND], [0, 1, 0])
     cloud = launched(routed(STRAIGHT, alone).model_copy(update={"pre_test": True}), asked)
     cloud.tokens.put("first", "token", 1)
-    await_relays(AwaitInput(transfer=asked), cloud.world)
+    await_measured_relays(AwaitInput(transfer=asked), cloud.world)
     original = cloud.agents.write_membership
 
     def write(shared: str, membership: Membership) -> bool:
@@ -328,7 +332,7 @@ def test_one_relay_in_each_region_measures_every_link_and_nothing_moves() -> Non
         FRANKFURT: 1,
         IRELAND: 1,
     }
-    pre_test_relays(PreTestInput(transfer=asked), cloud.world)
+    measure_relays(PreTestInput(transfer=asked), cloud.world)
     ((kind, (_, outcome)),) = cloud.executions.answers
     assert kind == "success"
     measured = outcome["measured"]
@@ -343,7 +347,7 @@ def test_one_relay_in_each_region_measures_every_link_and_nothing_moves() -> Non
 
 def test_each_link_is_taught_once_by_an_execution_that_measures() -> None:
     cloud, asked = measuring(ALL)
-    pre_test_relays(PreTestInput(transfer=asked), cloud.world)
+    measure_relays(PreTestInput(transfer=asked), cloud.world)
     record = cloud.transfers.get("first")
     assert record is not None
     nodes = cloud.nodes.of("first")
@@ -359,7 +363,7 @@ def test_each_link_is_taught_once_by_an_execution_that_measures() -> None:
 
 def test_link_that_cannot_be_measured_is_reported_with_its_reason_and_teaches_nothing() -> None:
     cloud, asked = measuring({name: rate for name, rate in ALL.items() if name != "link-3-1"})
-    pre_test_relays(PreTestInput(transfer=asked), cloud.world)
+    measure_relays(PreTestInput(transfer=asked), cloud.world)
     record = cloud.transfers.get("first")
     assert record is not None
     assert record.measured is not None
@@ -372,7 +376,7 @@ def test_third_region_whose_relay_is_not_ready_is_left_out() -> None:
     cloud, asked = measuring(ALL)
     (third,) = [one for one in cloud.nodes.of("first") if one.region == FRANKFURT]
     cloud.nodes.change(third, node_life.lose("gone", cloud.clock.now()))
-    pre_test_relays(PreTestInput(transfer=asked), cloud.world)
+    measure_relays(PreTestInput(transfer=asked), cloud.world)
     record = cloud.transfers.get("first")
     assert record is not None
     assert record.measured is not None
@@ -384,5 +388,5 @@ def test_without_a_relay_beside_each_end_measuring_fails_and_leaves_none() -> No
     (last,) = [one for one in cloud.nodes.of("first") if one.region == IRELAND]
     cloud.nodes.change(last, node_life.lose("gone", cloud.clock.now()))
     with pytest.raises(MeasuringFailed, match="gone"):
-        pre_test_relays(PreTestInput(transfer=asked), cloud.world)
+        measure_relays(PreTestInput(transfer=asked), cloud.world)
     assert [one.region for one in cloud.nodes.of("first") if one.state == "READY"] == []

@@ -18,7 +18,6 @@ from tests.lambdas.builders import transfer
         ({"approval": "required"}, False),
         ({"objective": {"maxCostUsd": 1.0}}, False),
         ({"objective": {"deadlineSeconds": 60}}, False),
-        ({"profile": "measure"}, False),
         ({"resume": True}, False),
     ],
 )

@@ -32,10 +32,8 @@ def held(pairs: int) -> float:
     return held_back(pairs, pair_uses(pairs, figures()), figures(), pre_test=False)
 
 
-def decided(found: Reading, most: float, on_budget: str = "direct", *, is_profiling: bool = False) -> Decision:
-    return decide(
-        found, Objective.from_document({"maxCostUsd": most, "onBudget": on_budget}), is_profiling=is_profiling
-    )
+def decided(found: Reading, most: float, on_budget: str = "direct", *, releases: bool = True) -> Decision:
+    return decide(found, Objective.from_document({"maxCostUsd": most, "onBudget": on_budget}), releases=releases)
 
 
 def test_spent_is_relays_since_their_request_egress_and_control_plane() -> None:
@@ -91,7 +89,7 @@ def test_the_direct_path_alone_and_what_only_measures_can_but_stop() -> None:
     assert decided(alone, alone.until_next_look().total + 1e-9) is Decision.GO_ON
     assert decided(alone, alone.until_next_look().total - 1e-9) is Decision.STOP
     measuring = reading(2, left=0, rate=0.0)
-    assert decided(measuring, measuring.until_next_look().total - 1e-9, is_profiling=True) is Decision.STOP
+    assert decided(measuring, measuring.until_next_look().total - 1e-9, releases=False) is Decision.STOP
 
 
 def test_before_the_next_look_no_more_can_leave_than_is_left() -> None:

@@ -12,7 +12,7 @@ from lambdas.core.record import transfer_life
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.operations.fleet import membership, relay_end
 from tests.lambdas import builders
-from tests.lambdas.builders import IRELAND, SHARED, WEST, delivered, paths, transfer
+from tests.lambdas.builders import IRELAND, SHARED, WEST, delivered, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import ROUTE_KEY, path_ids, spawned, states
 from tests.lambdas.machines import AGENT_SECONDS, BOOT_SECONDS, failed, printed
@@ -105,13 +105,6 @@ def test_each_hop_is_let_in_by_a_rule_for_its_address() -> None:
         ("vpc-destination/cpt-relay", source.public_address),
         ("vpc-destination/cpt-endpoint", destination.private_address),
     }
-
-
-def test_source_reaches_the_other_sides_relays_only_where_the_direct_path_is_measured() -> None:
-    cloud = spawned(1, pre_test=True, profile="measure")
-    run(cloud)
-    rules = {(rule.group_id, rule.address) for rule in cloud.groups[IRELAND].admitted}
-    assert ("vpc-destination/cpt-relay", paths().source_address) in rules
 
 
 def test_times_of_launch_boot_agent_and_daemon_are_noted() -> None:

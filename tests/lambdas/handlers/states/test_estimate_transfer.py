@@ -31,15 +31,6 @@ def test_profiles_are_preferred_and_the_record_keeps_the_estimate() -> None:
     assert record.estimate == found
 
 
-def test_where_nothing_is_moved_the_estimate_is_of_measuring() -> None:
-    cloud = Cloud()
-    cloud.profiles.profiles["t3.small", PAIR] = profile(20, 160, 5)
-    accepted = transfer(profile="measure", objective={"deadlineSeconds": 1}, relays={"pairs": 4})
-    found = estimate_transfer(EstimateInput(transfer=accepted, survey=survey(size=2 * 10**9)), cloud.world)
-    assert (found.bytes, found.chosen_pairs, found.pre_test, found.rows[0].pairs) == (0, 1, True, 1)
-    assert found.row(1).seconds == 5 + 2.25 * cloud.world.env.pre_test_seconds
-
-
 def test_what_a_sample_says_is_told_beside_rows_of_the_plain_size() -> None:
     known = survey(size=2 * 10**9)
     sampled = known.model_copy(update={"source": known.source.model_copy(update={"packed_share": 0.25})})

@@ -167,15 +167,6 @@ def test_empty_listing_is_a_plan_without_chunks() -> None:
     assert plan_chunks(empty, cloud.world).chunks == 0
 
 
-def test_where_nothing_is_moved_but_measured_there_is_neither_chunk_nor_path() -> None:
-    cloud, event = prepared(profile="measure")
-    found = plan_chunks(event, cloud.world)
-    assert (found.chunks, found.bytes, found.files, found.manifest_parts) == (0, 0, 0, [])
-    first = cloud.agents.membership(SHARED)
-    assert first is not None
-    assert first.paths == []
-
-
 def test_plan_without_paths_is_a_failure_of_the_transfer() -> None:
     cloud = Cloud()
     accepted = transfer()

@@ -5,11 +5,10 @@ from typing import Any
 import pytest
 
 from lambdas.adapters.records import ProbeResult
-from lambdas.core.errors import MeasuringFailed, MissingPermission
+from lambdas.core.errors import MissingPermission
 from lambdas.core.fleet import node_life
 from lambdas.core.fleet.membership import Membership
 from lambdas.core.record import transfer_life
-from lambdas.core.record.transfer_record import Outcome
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.join_relays import JoinInput, join_relays
 from lambdas.handlers.states.pre_test_relays import PreTestInput, pre_test_relays
@@ -122,58 +121,3 @@ def test_long_test_of_many_pairs_ends_before_its_lambda_does() -> None:
     started = cloud.clock.time
     assert len(pre_test_relays(PreTestInput(transfer=transfer()), cloud.world)["rejected"]) == 2
     assert cloud.clock.time - started == 780
-
-
-def measuring(rates: dict[str, tuple[float, float]]) -> tuple[Cloud, list[Membership]]:
-    cloud = ready(1, profile="measure")
-    cloud.tokens.put("first", "token", 1)
-    return cloud, sender_answers(cloud, rates)
-
-
-def measure(cloud: Cloud) -> dict[str, Any]:
-    return pre_test_relays(PreTestInput(transfer=transfer(profile="measure")), cloud.world)
-
-
-def test_measuring_ends_with_the_direct_path_through_the_best_pairs_other_side() -> None:
-    cloud, seen = measuring(RATES | {"direct": (30.0, 0.0)})
-    assert measure(cloud)["rejected"] == ["pair-1"]
-    (probe,) = next(membership.probes for membership in seen if len(membership.probes) == 1)
-    assert [hop.node_id for hop in probe.path.hops] == ["destination-2-0"]
-    ((kind, (token, outcome)),) = cloud.executions.answers
-    assert (kind, token) == ("success", "token")
-    assert outcome["measured"]["directMBps"] == 30.0
-    assert [pair["pathId"] for pair in outcome["measured"]["pairs"]] == ["pair-2", "pair-1"]
-    record = cloud.transfers.get("first")
-    assert record is not None
-    assert (record.status, record.outcome) == ("DONE", Outcome.from_document(outcome))
-
-
-def test_measuring_takes_a_single_pair_too() -> None:
-    cloud, _ = measuring({"pair-2": (20.0, 150.0), "direct": (30.0, 0.0)})
-    for node in cloud.nodes.of("first"):
-        if node.slot == 1:
-            cloud.nodes.change(node, node_life.lose("gone", cloud.clock.now()))
-    assert [entry["slot"] for entry in measure(cloud)["ranking"]] == [2]
-
-
-@pytest.mark.parametrize(
-    ("rates", "why"),
-    [
-        ({}, "no pair of relays could be measured: the sender did not answer"),
-        ({"pair-1": (20.0, 150.0)}, "the direct path: from i-0aaaaaaaaaaaaaaa1 to a relay: the sender did not answer"),
-    ],
-)
-def test_measuring_without_a_result_fails_and_leaves_no_relay(rates: dict[str, tuple[float, float]], why: str) -> None:
-    cloud, _ = measuring(rates)
-    with pytest.raises(MeasuringFailed, match=why):
-        measure(cloud)
-    assert cloud.alive() == []
-    assert cloud.executions.answers == []
-
-
-def test_measuring_without_a_pair_says_what_became_of_the_relays() -> None:
-    cloud, _ = measuring({})
-    for node in cloud.nodes.of("first"):
-        cloud.nodes.change(node, node_life.lose("EC2 does not list its instance any more", cloud.clock.now()))
-    with pytest.raises(MeasuringFailed, match="source-1-0: EC2 does not list"):
-        measure(cloud)

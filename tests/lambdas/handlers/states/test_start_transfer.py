@@ -4,7 +4,7 @@ from lambdas.core.errors import AgentBusy, EndNotStarted, TransferFenced
 from lambdas.core.record import transfer_life
 from lambdas.core.seats.epochs import first_epoch
 from lambdas.handlers.states.start_transfer import StartInput, start_transfer
-from tests.lambdas.builders import DESTINATION_ID, ENDS, IRELAND, WEST, delivered, paths, plan, transfer
+from tests.lambdas.builders import DESTINATION_ID, ENDS, IRELAND, WEST, delivered, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import begin
 from tests.lambdas.machines import failed
@@ -34,14 +34,6 @@ def test_both_ends_are_started_with_the_same_epoch() -> None:
     stored = cloud.tokens.get("first")
     assert stored is not None
     assert (stored.token, stored.start) == ("token-a", 1)
-
-
-def test_where_nothing_is_moved_but_measured_the_destination_is_left_alone() -> None:
-    cloud = prepared()
-    measures = StartInput(transfer=transfer(profile="measure"), plan=plan(), paths=paths(), task_token="token-a")
-    start_transfer(measures, cloud.world)
-    assert [document for document, _, _ in cloud.commands[WEST].sent] == ["send"]
-    assert cloud.commands[IRELAND].sent == []
 
 
 def test_same_token_again_keeps_its_epoch_and_another_gets_the_next() -> None:

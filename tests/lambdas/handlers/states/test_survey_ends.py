@@ -82,10 +82,6 @@ def test_a_source_without_a_file_ends_the_survey_where_the_request_says_so() -> 
         surveyed_empty({}, emptySource="fail")
 
 
-def test_measuring_needs_no_file() -> None:
-    assert surveyed_empty({}, emptySource="fail", profile="measure") is None
-
-
 def problem(path: str, reason: str, count: int = 1) -> dict[str, Any]:
     return {"problems": [{"path": path, "reason": reason}], "problemCount": count}
 
@@ -279,11 +275,6 @@ def test_by_digest_the_source_digests_first() -> None:
     sides = [[command["side"] for _, _, command in cloud.commands[r].sent if command] for r in (WEST, IRELAND)]
     assert sides == [["source", "digests"], ["destination", "comparison"]]
     assert cloud.commands[IRELAND].sent[-1][2]["compare"] == "digest"  # type: ignore[index]
-
-
-def test_where_nothing_is_moved_but_measured_nothing_is_compared() -> None:
-    with pytest.raises(DestinationTooSmall):  # all of the source counts
-        compared(profile="measure")
 
 
 CONTENTS = {**request()["source"], "paths": ["/data/set/"]}

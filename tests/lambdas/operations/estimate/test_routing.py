@@ -9,6 +9,7 @@ from lambdas.core.request.request import Objective
 from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.core.tariff.prices import PriceBook
 from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.operations.estimate.aim import aim_of
 from lambdas.operations.estimate.estimation import estimate_for
 from lambdas.operations.estimate.routing import ways_of
 from tests.lambdas.builders import IRELAND, WEST, figure, profile, transfer
@@ -39,7 +40,7 @@ def known(rates: dict[tuple[str, str], float]) -> Cloud:
 
 
 def planned(cloud: Cloud, asked: AcceptedTransfer) -> Estimate:
-    return estimate_for(asked, SIZE, cloud.world)
+    return estimate_for(asked, SIZE, cloud.world, aim=aim_of(asked, SIZE, cloud.world))
 
 
 WIDE = {(WEST, FRANKFURT): 60.0, (FRANKFURT, IRELAND): 60.0, (WEST, IRELAND): 10.0}
