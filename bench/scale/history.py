@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from lambdas.core.documents import MAX_TRANSIT_REGIONS
 from lambdas.core.estimate.first_contact import MOST_LAUNCHES
 from lambdas.core.fleet.launch_queue import MOST_REFUSALS
 
@@ -22,6 +23,8 @@ MOST_STAGES = 4
 ENTERED = {
     "Decide Relays": MOST_LAUNCHES + 1,
     "Wait for Its Turn": (MOST_LAUNCHES + 1) * (MOST_STAGES + MOST_REFUSALS + 1),
+    # What only measures launches once: a relay in each region.
+    "Wait for the Relays' Turn": MAX_TRANSIT_REGIONS + 2 + MOST_REFUSALS + 1,
 }
 
 
