@@ -15,6 +15,8 @@ EVENTS_PER_ATTEMPT = 3
 EVENTS_PER_STATE = 2
 # Execution started and ended; branches begin and end.
 EVENTS_AROUND = 10
+# The choice between moving data and measuring alone.
+ERRAND = "Is It Only to Measure?"
 BUSY = "Lambda.TooManyRequestsException"
 # Stages of a route.
 MOST_STAGES = 4
@@ -40,15 +42,35 @@ def deployed_machine() -> dict[str, Any]:
 def most_events(machine: dict[str, Any]) -> int:
     """Return the events if each state is entered as often as it may be, and each task tried as often as it may be.
 
+    Of an execution that moves data, or of one that only measures, whichever has more: none passes both branches.
     Raises ValueError for a loop without a bound in `ENTERED`, or a Map over anything but a list: the history then grows
     with the data.
     """
-    states = machine["States"]
+    choice = machine["States"].get(ERRAND)
+    if choice is None:
+        return _most_events(machine["StartAt"], machine["States"])
+    ways = [choice["Default"], *(one["Next"] for one in choice["Choices"])]
+    straight = ({**machine["States"], ERRAND: {"Type": "Choice", "Choices": [], "Default": way}} for way in ways)
+    return max(_most_events(machine["StartAt"], states) for states in straight)
+
+
+def _most_events(start: str, all_states: dict[str, Any]) -> int:
+    states = {name: all_states[name] for name in _reached(start, all_states)}
     entered = dict.fromkeys(states, 1)
-    for looped, times in _loops(machine["StartAt"], states, ()):
+    for looped, times in _loops(start, states, ()):
         entered |= {state: max(entered[state], times) for state in looped}
     again = {name: _events(_not_busy(state)) * (entered[name] - 1) for name, state in states.items()}
     return EVENTS_AROUND + sum(_events(state) + again[name] for name, state in states.items())
+
+
+def _reached(start: str, states: dict[str, Any]) -> set[str]:
+    found, todo = set[str](), [start]
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            todo += _following(states[name])
+    return found
 
 
 def _not_busy(state: dict[str, Any]) -> dict[str, Any]:

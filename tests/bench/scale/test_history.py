@@ -2,10 +2,11 @@ from typing import Any
 
 import pytest
 
-from bench.scale.history import deployed_machine, most_events
+from bench.scale.history import ERRAND, deployed_machine, most_events
 
 TASK: dict[str, Any] = {"Type": "Task", "Retry": [{"MaxAttempts": 2}], "Next": "End"}
 END: dict[str, Any] = {"Type": "Succeed"}
+TURNS = ("Wait for Its Turn", "Wait for the Relays' Turn")
 
 
 def test_the_history_does_not_grow_with_the_data() -> None:
@@ -29,7 +30,7 @@ def _without_waiting(state: dict[str, Any]) -> dict[str, Any]:
     if "Retry" in state:
         changed["Retry"] = [retry for retry in state["Retry"] if not waits.intersection(retry["ErrorEquals"])]
     if "Choices" in state:
-        changed["Choices"] = [choice for choice in state["Choices"] if choice["Next"] != "Wait for Its Turn"]
+        changed["Choices"] = [choice for choice in state["Choices"] if choice["Next"] not in TURNS]
     if "Branches" in state:
         changed["Branches"] = [without_waiting(branch) for branch in state["Branches"]]
     return changed
@@ -55,6 +56,12 @@ def test_a_loop_that_is_bounded_counts_as_often_as_it_may_be_entered() -> None:
         "States": {"Decide Relays": {**TASK, "Next": "Spawn"}, "Spawn": {"Type": "Pass", "Next": "Decide Relays"}},
     }
     assert most_events(machine) == 10 + 4 * (2 + 3 * 3) + 4 * 2
+
+
+def test_of_branches_that_exclude_each_other_the_longer_one_counts() -> None:
+    chosen = {"Type": "Choice", "Choices": [{"Next": "Measure"}], "Default": "Move"}
+    states = {ERRAND: chosen, "Move": TASK, "Measure": {**TASK, "Next": "Again"}, "Again": TASK, "End": END}
+    assert most_events({"StartAt": ERRAND, "States": states}) == 10 + 2 + 2 * (2 + 3 * 3) + 2
 
 
 def test_a_map_is_refused() -> None:
