@@ -20,13 +20,11 @@ use cpt_relay::ends::{Destination, Source};
 use cpt_relay::rate::RateRules;
 use cpt_relay::secure::keys::{Identity, kept_route_key, route_public};
 use cpt_relay::send::{Patience, sent_journal};
-use cpt_relay::sockets::acceptor::Limits;
-use cpt_relay::sockets::net;
+use cpt_relay::sockets::{acceptor::Limits, net};
 use cpt_relay::stop::Stop;
 use cpt_relay::survey::compare::{Listing, Rule};
 use cpt_relay::survey::scan;
-use cpt_relay::transport::peer;
-use cpt_relay::transport::route::Router;
+use cpt_relay::transport::{peer, route::Router};
 use cpt_relay::{receive, relay, send};
 use serde_json::Value;
 

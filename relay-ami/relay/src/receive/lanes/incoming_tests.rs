@@ -6,6 +6,7 @@ use std::sync::mpsc::Receiver;
 
 use super::*;
 use crate::builders::stream::Speaker;
+use crate::documents::entry::Kind;
 use crate::documents::event::SkipReason;
 use crate::receive::builders::{header, intake};
 
