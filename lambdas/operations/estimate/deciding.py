@@ -84,8 +84,9 @@ def decide_again(world: World, record: Estimated, seen: Sight) -> Estimate:
         relay_end.release_all(world, record.transfer, reason)
         return kept
     if not estimate.is_by_pairs:
-        # Which routes serve is planned again each minute; that they help is all that is to be seen here.
-        reason = f"{sums} ({was}); routes are planned again each minute"
+        # That they help is all that is to be seen here.
+        again = "routes are planned again each minute" if record.transfer.transit else "so they stay as they are"
+        reason = f"{sums} ({was}); {again}"
         served = _decision(world, record, seen, seen.pairs, reason, estimate.instance_type)
         return _keep(world, record, estimate.model_copy(update={"on_the_way": None, "pre_test": False}), served)
     more, why = _more(world, record, seen, verdict)

@@ -6,16 +6,19 @@ from typing import Any
 import pytest
 
 from lambdas.core.chunks.progress import LaneProgress
-from lambdas.core.estimate.first_contact import LOOK_SECONDS, RelayDecision
+from lambdas.core.estimate.first_contact import LOOK_SECONDS, RelayDecision, Sight
 from lambdas.core.estimate.rows import build_rows
+from lambdas.core.places.machines import TransitRegion
 from lambdas.core.record import transfer_life
-from lambdas.core.record.transfer_record import TransferRecord
+from lambdas.core.record.transfer_record import Estimated, TransferRecord
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.decide_relays import DecideInput, decide_relays
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
-from tests.lambdas.builders import SHARED, delivered, estimate, plan, profile, progress, transfer
+from lambdas.operations.estimate import deciding
+from tests.lambdas.builders import IRELAND, SHARED, WEST, delivered, estimate, plan, profile, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import spawned, states
+from tests.lambdas.handlers.test_routes import FRANKFURT, use
 
 SIZE = 100 * 10**9
 MB = 10**6
@@ -161,6 +164,28 @@ def test_ends_that_are_full_get_no_more_relays_and_keep_those_that_helped() -> N
     assert "the end machines are full" in decisions(cloud)[-1].reason
     assert found.figures.ends == 36.0
     assert set(states(cloud).values()) == {"JOINED"}
+
+
+@pytest.mark.parametrize(
+    ("third", "words"), [([], "so they stay as they are"), ([FRANKFURT], "planned again each minute")]
+)
+def test_routes_are_said_to_be_planned_again_only_where_they_are(third: list[str], words: str) -> None:
+    cloud = served(1, direct=20.0, pair_1=20.0)
+    now = record(cloud)
+    assert now.estimate is not None
+    unequal = [use(0, [WEST, IRELAND], [1, 2])]
+    rows = [row.model_copy(update={"planned": unequal}) if row.pairs == 1 else row for row in now.estimate.rows]
+    there = [TransitRegion(region=region, vpc_id="vpc-transit") for region in third]
+    seen = Sight(at=cloud.clock.now(), after=10.0, direct=20.0, pairs=1, total=40.0)
+    kept = now.model_copy(
+        update={
+            "estimate": now.estimate.model_copy(update={"rows": rows}),
+            "transfer": now.transfer.model_copy(update={"transit": there}),
+        }
+    )
+    assert isinstance(kept, Estimated)
+    deciding.decide_again(cloud.world, kept, seen)
+    assert decisions(cloud)[-1].reason.endswith(words)
 
 
 def test_a_number_of_pairs_between_two_rows_gets_its_own() -> None:
