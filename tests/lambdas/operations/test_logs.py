@@ -184,7 +184,10 @@ def test_lanes_that_do_not_drain_and_relays_that_do_not_answer_are_over_in_the_t
 
 def test_relays_are_released_by_one_hand_alone() -> None:
     """The hand keeps the log of a relay that could have gone on: whoever wishes it gone does not change its item."""
-    sources = {path.name: path.read_text() for path in (ROOT / "lambdas").rglob("*.py")}
-    wishing = {name for name, source in sources.items() if "node_life.release(" in source}
-    assert wishing == {"reconcile.py", "relay_end.py"}
-    assert not [name for name in wishing if "nodes.change(" in sources[name]]
+    found = {path: path.read_text() for path in (ROOT / "lambdas").rglob("*.py")}
+    wishing = {path: source for path, source in found.items() if "node_life.release(" in source}
+    assert {path.relative_to(ROOT / "lambdas").as_posix() for path in wishing} == {
+        "core/fleet/reconcile.py",
+        "operations/fleet/relay_end.py",
+    }
+    assert not [path for path, source in wishing.items() if "nodes.change(" in source]
