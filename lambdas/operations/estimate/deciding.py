@@ -83,8 +83,7 @@ def decide_again(world: World, record: Estimated, seen: Sight) -> Estimate:
         kept = _keep(world, record, _known(estimate, seen, verdict, 0), decision)
         relay_end.release_all(world, record.transfer, reason)
         return kept
-    if not estimate.is_by_pairs:
-        # That they help is all that is to be seen here.
+    if not estimate.is_by_pairs:  # that they help is all that is to be seen here
         again = "routes are planned again each minute" if record.transfer.transit else "so they stay as they are"
         reason = f"{sums} ({was}); {again}"
         served = _decision(world, record, seen, seen.pairs, reason, estimate.instance_type)
