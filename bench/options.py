@@ -14,3 +14,21 @@ def names_among(cases: Collection[str]) -> Callable[[str], list[str]]:
         return names
 
     return chosen
+
+
+def positive(text: str) -> float:
+    """The type of an option that is a number above 0."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return number
+
+
+def count(text: str) -> int:
+    """The type of an option that is a whole number above 0."""
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)

@@ -1,11 +1,11 @@
-"""The account to talk to: that of the environment, or the local cloud of this checkout."""
+"""The account to talk to: that of the environment or a profile, or the local cloud of this checkout."""
 
 import json
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any, NoReturn
+from typing import Any
 
 import boto3
 import typer
@@ -13,13 +13,12 @@ from botocore.config import Config
 
 from cli.console import say
 from cli.exit_codes import ExitCode
+from cli.settings import settings
+from lambdas.adapters.environment import spread
 
 STATE_FILE = Path(".local/state.json")
-# What commands read without a default.
-_KEYS: tuple[tuple[str, type, str], ...] = (
-    ("homeRegion", str, 'the region of the deployment, e.g. "us-west-2"'),
-    ("regions", dict, 'the enrolled regions, e.g. {"us-west-2": {}, "eu-west-1": {}}'),
-)
+# They have one environment.
+ANY_FUNCTION = "validate-request"
 
 
 @dataclass(frozen=True)
@@ -32,6 +31,7 @@ class Aws:
     region: str
     deployment: str = "cpt"
     endpoint_url: str | None = None
+    profile: str | None = None
     _made: dict[tuple[str, ...], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     _making: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
@@ -59,44 +59,26 @@ class Aws:
     @cached_property
     def _session(self) -> boto3.Session:
         if self.endpoint_url is None:
-            return boto3.Session()
+            return boto3.Session(profile_name=self.profile)
         return boto3.Session(aws_access_key_id="test", aws_secret_access_key="test")  # noqa: S106
-
-
-def configuration() -> dict[str, Any]:
-    """The deployment's settings from cdk.json of this checkout; ends the command where it holds none."""
-    path = Path("cdk.json").absolute()
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        _unusable(f"{path} is not here; call cpt in the checkout")
-    except OSError as error:
-        _unusable(f"{path}: {error.strerror}; cpt reads its settings there")
-    except ValueError as error:
-        _unusable(f"{path} is not JSON: {error}")
-    context = document.get("context") if isinstance(document, dict) else None
-    settings = context.get("cpt") if isinstance(context, dict) else None
-    if not isinstance(settings, dict):
-        _unusable(f"{path} has no object context.cpt; docs/deploy.md lists its keys")
-    for key, kind, right in _KEYS:
-        if key not in settings:
-            _unusable(f"{path}: context.cpt.{key} is missing; write {right}")
-        if not isinstance(settings[key], kind):
-            _unusable(f"{path}: context.cpt.{key} {json.dumps(settings[key])} is not valid; write {right}")
-    return settings
 
 
 def home(*, local: bool) -> Aws:
     """The home region, of the running local cloud if `local`."""
-    settings = configuration()
-    endpoint = None
-    if local:
-        if not STATE_FILE.exists():
-            _unusable("no local cloud is running; start one with `cpt local up`")
-        endpoint = json.loads(STATE_FILE.read_text(encoding="utf-8"))["endpoint"]
-    return Aws(settings["homeRegion"], settings.get("name", "cpt"), endpoint)
+    chosen = settings()
+    if not local:
+        return Aws(chosen.region, chosen.name, profile=chosen.profile)
+    if not STATE_FILE.exists():
+        say("cpt: no local cloud is running; start one with `cpt local up`", err=True)
+        raise typer.Exit(ExitCode.USAGE)
+    return Aws(chosen.region, chosen.name, json.loads(STATE_FILE.read_text(encoding="utf-8"))["endpoint"])
 
 
-def _unusable(why: str) -> NoReturn:
-    say(f"cpt: {why}", err=True)
-    raise typer.Exit(ExitCode.USAGE)
+def enrolled(aws: Aws) -> tuple[str, ...]:
+    """The enrolled regions: as cdk.json says where it was read, else as the deployment's functions know."""
+    written = settings().regions
+    if written is not None:
+        return written
+    function = aws.client("lambda").get_function_configuration(FunctionName=f"{aws.deployment}-{ANY_FUNCTION}")
+    # This key alone: a deployment of another version may have other keys beside it.
+    return tuple(json.loads(spread(function["Environment"]["Variables"])["REGIONS"]))

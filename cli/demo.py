@@ -10,12 +10,13 @@ import time
 from pathlib import Path
 
 from cli import terminal
-from cli.aws import Aws, configuration
+from cli.aws import Aws
 from cli.console import Text, make_console
 from cli.demo_data import make_tree
 from cli.figures import tell_figures
 from cli.render import report_view
 from cli.reporting import read_report, save_page
+from cli.settings import configuration
 from cli.watching import watch_execution
 from lambdas.core.words import duration
 from local.cloud import LocalCloud, namespaces_available

@@ -9,6 +9,7 @@ import typer
 
 from cli.aws import Aws, home
 from cli.console import say
+from cli.doctor.buckets import buckets
 from cli.doctor.clock import clock
 from cli.doctor.deployment import Deployment
 from cli.doctor.finding import Finding, Findings, Status, failed, looked, ok
@@ -18,6 +19,8 @@ from cli.doctor.network import Network
 from cli.doctor.path import Paths
 from cli.doctor.quota import quotas
 from cli.doctor.region import Region
+from cli.doctor.schedules import schedules
+from cli.doctor.starts import starts
 from cli.doctor.third_regions import ThirdRegions
 from cli.exit_codes import ExitCode
 from cli.options import AsJson, Local
@@ -61,6 +64,9 @@ def findings(aws: Aws, document: dict[str, Any] | None) -> Findings:
         yield from Region(aws, region, daemons).looked_at()
         yield from Network(aws, region, environment.subnet_ids.get(region, ())).looked_at()
     yield from functions(aws)
+    yield from starts(aws)
+    yield from buckets(aws, environment.buckets)
+    yield from schedules(aws)
     if document is None:
         wanted = dict.fromkeys(environment.regions, environment.max_pairs)
         yield from quotas(aws, environment, wanted, environment.instance_types, "on-demand")
@@ -78,11 +84,13 @@ def findings(aws: Aws, document: dict[str, Any] | None) -> Findings:
 
 def _of_request(aws: Aws, environment: Environment, request: TransferRequest) -> Findings:
     consent = environment.require_consent
-    source = End(aws, "source", request.source.region, request.source.instance_id, require_consent=consent)
-    there = request.destination
-    destination = End(aws, "destination", there.region, there.instance_id, require_consent=consent)
-    for end in (source, destination):
+    sources = [End(aws, "source", *machine, require_consent=consent) for machine in request.source.machines]
+    destinations = [End(aws, "destination", *there, require_consent=consent) for there in request.destination.machines]
+    for end in (*sources, *destinations):
         yield from end.looked_at()
+    if request.has_bucket:
+        return  # no path leads from machine to machine, and nothing is launched
+    source, destination = sources[0], destinations[0]
     if source.machine and destination.machine:
         ends = source.machine, destination.machine
         yield from Paths(aws, environment, *ends).looked_at()

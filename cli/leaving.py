@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from botocore.exceptions import ClientError, WaiterError
 
-from cli.aws import Aws, configuration, home
+from cli.aws import Aws, home
 from cli.console import say
 from cli.exit_codes import ExitCode
 from cli.leave.contents import content_ties
@@ -16,10 +16,12 @@ from cli.leave.images import image_ties
 from cli.leave.network import Network
 from cli.leave.permissions import permission_ties
 from cli.leave.stacks import find_stacks, stack_ties
+from cli.leave.starts import start_ties
 from cli.leave.tie import Status, Tie, Ties
 from cli.leave.transfers import launched, running
 from cli.options import AsJson, Local
 from cli.refusals import in_words
+from cli.settings import settings
 
 _HEADINGS: dict[Status, str] = {
     "holds": "keeps cdk destroy --all from succeeding",
@@ -37,9 +39,10 @@ def leave(
     as_json: AsJson = False,
 ) -> None:
     """Say what keeps `cdk destroy --all` from succeeding, and what it leaves; with consent, undo it."""
-    aws, enrolled = home(local=local), configuration()["regions"]
-    transfers = list(running(aws))
-    found = [*transfers, *ties(aws, enrolled)]
+    aws, enrolled = home(local=local), settings().regions
+    # Starts first: what they start while the rest is undone would be left behind.
+    starts, transfers = list(start_ties(aws)), list(running(aws))
+    found = [*starts, *transfers, *ties(aws, enrolled)]
     undoable = [tie for tie in found if tie.undo is not None]
     if transfers and not cancel:
         _tell(found, as_json=as_json)
@@ -51,7 +54,7 @@ def leave(
     if yes:
         for tie in undoable:
             _undo(tie, as_json=as_json)
-        found = [*running(aws), *ties(aws, enrolled)]
+        found = [*start_ties(aws), *running(aws), *ties(aws, enrolled)]
     _tell(found, as_json=as_json)
     if any(tie.status == "holds" for tie in found):
         raise typer.Exit(ExitCode.UNFIT)
@@ -59,11 +62,14 @@ def leave(
         say("nothing keeps the stacks: npx cdk destroy --all")
 
 
-def ties(aws: Aws, enrolled: Iterable[str]) -> Ties:
-    """Return all ties but running transfers, in the order in which they can be undone."""
+def ties(aws: Aws, enrolled: Iterable[str] | None) -> Ties:
+    """Return all ties but running transfers, in the order in which they can be undone.
+
+    `enrolled`: the regions that cdk.json has; None where no checkout says what `cdk destroy --all` knows.
+    """
     stacks = find_stacks(aws)
     yield from stack_ties(aws, stacks, enrolled)
-    regions = sorted({aws.region, *enrolled, *(stack.region for stack in stacks)})
+    regions = sorted({aws.region, *(enrolled or ()), *(stack.region for stack in stacks)})
     for region in regions:
         yield from launched(aws, region)
     for region in regions:

@@ -16,7 +16,9 @@ from cli.console import Text, make_console, say
 from cli.executions import find_by_arn, label, machine_arn, transfer_id
 from cli.fitting import Fitted
 from cli.options import AsJson, Local, and_local
-from cli.transfer_state import TransferState, read_state
+from cli.state_reading import read_state
+from lambdas.core.watch.moved import from_and_to
+from lambdas.core.watch.transfer_state import TransferState
 from lambdas.core.words import dollars, duration, size
 
 Status = Literal["running", "succeeded", "failed", "aborted", "timed_out"]
@@ -105,16 +107,11 @@ def listed(aws: Aws, status: Status | None, limit: int, now: datetime) -> Iterat
 
 
 def _ends(written: str) -> tuple[str | None, str | None]:
-    """Instance and path of each end, as somebody wrote them: nobody has judged this request yet."""
     try:
         request = json.loads(written)
-        source, destination = request["source"], request["destination"]
-        first, *more = source["paths"]
-        left = f" and {len(more):,} more" if more else ""
-        first = first if isinstance(first, str) else f"{first['path']} as {first['as']}"
-        return f"{source['instanceId']}:{first}{left}", f"{destination['instanceId']}:{destination['path']}"
-    except (ValueError, TypeError, KeyError):
+    except ValueError:
         return None, None
+    return from_and_to(request) or (None, None)
 
 
 def _state(aws: Aws, described: dict[str, Any]) -> TransferState:
@@ -154,4 +151,4 @@ def _progress(state: TransferState) -> tuple[str, str]:
         pace += [f"{state.megabytes_per_second:,.1f} MB/s", f"{duration(state.seconds_left)} left"]
     if state.spent_usd is not None:
         pace.append(dollars(state.spent_usd))
-    return moved, "\n".join(filter(None, [state.stage or state.status.lower(), ", ".join(pace)]))
+    return moved, "\n".join(filter(None, [state.doing, ", ".join(pace)]))

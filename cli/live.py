@@ -9,9 +9,10 @@ from rich.table import Table
 from cli.console import Text
 from cli.fitting import Fitted, Packed
 from cli.render import BAR_WIDTH
-from cli.standing_limit import limit_words
-from cli.transfer_state import TransferState
 from cli.watch_events import ApprovalRequired
+from lambdas.core.watch.seat_state import SeatState
+from lambdas.core.watch.standing_limit import limit_words
+from lambdas.core.watch.transfer_state import TransferState
 from lambdas.core.words import dollars, duration, size
 
 PROGRESS_WIDTH = 60
@@ -29,10 +30,10 @@ def live_view(state: TransferState) -> RenderableType:
         return Text(ApprovalRequired(transfer_id=state.transfer_id).words(), style="bold yellow")
     if state.is_profiling:
         return Text.assemble((f"{state.transfer_id}  ", "bold"), measuring_line(state))
-    head = Text.assemble((f"{state.transfer_id}  ", "bold"), state.stage or state.status.lower())
+    head = Text.assemble((f"{state.transfer_id}  ", "bold"), state.doing)
     if state.total_bytes is None:
         return head
-    return Group(head, _Progress(state), _numbers(state), _paths(state), *_relays(state))
+    return Group(head, _Progress(state), _numbers(state), _paths(state), *_machines(state), *_relays(state))
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,37 @@ def _lanes(rates: list[float]) -> str:
     if len(rates) < 2:
         return "1 lane" if rates else "no lane yet"
     return f"{len(rates)} lanes: {', '.join(f'{rate:,.1f}' for rate in rates)}"
+
+
+def _machines(state: TransferState) -> list[Fitted]:
+    """Each machine's part, where an end has several; nothing where each end is one."""
+    if len(state.seats) <= 2:
+        return []
+    grid = Table.grid(padding=(0, 2))
+    for name in ("machine", "bar"):
+        grid.add_column(name, width=BAR_WIDTH if name == "bar" else None)
+    for name in ("share", "rate"):
+        grid.add_column(name, justify="right")
+    grid.add_column("said")
+    for sends in (True, False):
+        seats = [seat for seat in state.seats if seat.sends is sends]
+        whole = sum(seat.delivered_bytes for seat in seats) or 1
+        for seat in seats:
+            share = seat.delivered_bytes / whole
+            bar = Text("█" * round(BAR_WIDTH * share), style="green" if sends else "blue")
+            rate = f"{seat.megabytes_per_second:,.1f} MB/s"
+            grid.add_row(f"{seat.seat_id} {seat.instance_id}", bar, f"{100 * share:.0f} %", rate, _said(seat))
+    return [Fitted(grid, bars=["bar"], sentences=["said"])]
+
+
+def _said(seat: SeatState) -> Text:
+    if seat.is_drained:
+        return Text(seat.words, style="dim")
+    if seat.is_retired:
+        return Text(f"{seat.words}{f': {seat.last_error}' if seat.last_error else ''}", style="red")
+    if seat.last_error:
+        return Text(seat.last_error, style="yellow")
+    return Text(seat.words, style="dim")
 
 
 def _relays(state: TransferState) -> list[Text]:

@@ -64,6 +64,8 @@ def up(
         say(f"note: {line}", err=True)
     say(f"the local cloud answers at {cloud.endpoint}; for any AWS client:")
     say("  export AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_ENDPOINT_URL=" + cloud.endpoint)
+    if deploy:
+        say(f"  its dashboard, in a browser: {cloud.endpoint}/_local/dashboard")
 
 
 @app.command()

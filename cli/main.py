@@ -11,20 +11,27 @@ from botocore.exceptions import BotoCoreError, ClientError
 from cli import (
     approving,
     cancelling,
+    checkout,
     doctoring,
     estimating,
     leaving,
     limiting,
     listing,
-    local_commands,
     mapping,
+    object_starts,
+    pausing,
+    profiles,
     redriving,
     reporting,
     requesting,
+    scheduling,
+    seats,
+    settings,
     starting,
     tearing_down,
     terminal,
     watching,
+    waving,
 )
 from cli.console import say
 from cli.exit_codes import ExitCode
@@ -42,11 +49,21 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _of_all_commands(
     *,
+    region: Annotated[
+        str | None, typer.Option(envvar="CPT_REGION", help="Home region of the deployment. Default: as a file says.")
+    ] = None,
+    deployment: Annotated[
+        str | None, typer.Option(envvar="CPT_DEPLOYMENT", metavar="NAME", help="Name of the deployment. Default: cpt.")
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option(envvar="CPT_PROFILE", help="Profile of AWS's own settings with the credentials.")
+    ] = None,
     _: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Move bulk data between two machines in different cloud regions, through relays where these help."""
+    settings.give(region=region, name=deployment, profile=profile)
 
 
 app.command(epilog=estimating.EXAMPLES)(estimating.estimate)
@@ -55,16 +72,23 @@ app.command()(doctoring.doctor)
 app.command()(requesting.request)
 app.command()(starting.start)
 app.command()(watching.watch)
+app.command()(waving.waves)
 app.command(name="list")(listing.list_)
 app.command()(approving.approve)
 app.command()(approving.reject)
 app.command()(limiting.limit)
+app.command()(pausing.pause)
+app.command()(pausing.unpause)
+app.add_typer(seats.app, name="seats")
 app.command()(cancelling.cancel)
 app.command()(reporting.report)
 app.command()(tearing_down.teardown)
 app.command()(redriving.redrive)
 app.command()(leaving.leave)
-app.add_typer(local_commands.app, name="local")
+app.add_typer(scheduling.app, name="schedule")
+app.add_typer(object_starts.app, name="starts")
+app.add_typer(profiles.app, name="profiles")
+checkout.add_to(app)
 
 
 def main() -> None:

@@ -4,19 +4,21 @@ SQS moves letters back by itself only where a queue is the source; here rules an
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
-from cli.aws import Aws, configuration, home
+from cli.aws import Aws, enrolled, home
 from cli.console import say
 from cli.options import AsJson, Local
 
 SUFFIX = "-dead-letters"
 # The rule in each region that sends EC2's events to the home region; there a function reads them from a queue.
 FORWARDING, TELLING, MACHINE_ENDS = "forward-ec2", "tell-machine-ends", "machine-ends"
+# The function that reads objects from a queue.
+COLLECTING, ARRIVALS = "collect-object", "arrivals"
 # The rule that puts news on the topic.
 NOTIFYING, NOTIFIED = "notify", "notifications"
 # A letter that is not put back within this time shows itself again.
@@ -49,7 +51,7 @@ def redrive(
 ) -> None:
     """Give events from the dead-letter queues to their functions again; twice or late, they do no harm."""
     aws = home(local=local)
-    found = [queue for queue in queues(aws, list(configuration()["regions"])) if queue.letters]
+    found = [queue for queue in queues(aws, enrolled(aws)) if queue.letters]
     for queue in found:
         redriven = 0 if dry_run else put_back(aws, queue)
         if as_json:
@@ -61,7 +63,7 @@ def redrive(
         say("no dead letters")
 
 
-def queues(aws: Aws, regions: list[str]) -> Iterator[Queue]:
+def queues(aws: Aws, regions: Iterable[str]) -> Iterator[Queue]:
     """Return all dead-letter queues of the deployment."""
     prefix = f"{aws.deployment}-"
     for region in sorted({aws.region, *regions}):
@@ -71,7 +73,9 @@ def queues(aws: Aws, regions: list[str]) -> Iterator[Queue]:
             name = url.rsplit("/", 1)[-1]
             if name.endswith(SUFFIX):
                 of = name.removeprefix(prefix).removesuffix(SUFFIX)
-                to = {FORWARDING: MACHINE_ENDS, TELLING: MACHINE_ENDS, NOTIFYING: NOTIFIED}.get(of, of)
+                to = {FORWARDING: MACHINE_ENDS, TELLING: MACHINE_ENDS, NOTIFYING: NOTIFIED, COLLECTING: ARRIVALS}.get(
+                    of, of
+                )
                 yield Queue(name, region, url, prefix + to, _letters(sqs, url))
 
 
@@ -100,7 +104,7 @@ def put_back(aws: Aws, queue: Queue) -> int:
 
 
 def _giver(aws: Aws, queue: Queue) -> Callable[[str], Any]:
-    if queue.to.endswith(f"-{MACHINE_ENDS}"):
+    if queue.to.endswith((f"-{MACHINE_ENDS}", f"-{ARRIVALS}")):
         sqs = aws.client("sqs")
         url = sqs.get_queue_url(QueueName=queue.to)["QueueUrl"]
         return lambda body: sqs.send_message(QueueUrl=url, MessageBody=body)

@@ -9,6 +9,7 @@ from botocore.exceptions import (
 )
 
 _SIGN_IN = "sign in again, e.g. with aws sso login"
+_DEPLOYMENT = "look at the region and name of the deployment (docs/install.md), and at the account, or deploy first"
 _BY_CODE = {
     "AccessDenied": "ask whoever keeps the account for that permission; docs/use.md lists what each command needs",
     "AccessDeniedException": "ask whoever keeps the account for that permission; docs/use.md lists what each command "
@@ -18,8 +19,8 @@ _BY_CODE = {
     "InvalidClientTokenId": "these credentials are of no account; look at AWS_PROFILE and the other AWS_… variables",
     "UnrecognizedClientException": "these credentials are of no account; look at AWS_PROFILE and the other AWS_… "
     "variables",
-    "StateMachineDoesNotExist": "look at homeRegion and name in cdk.json, and at the account, or deploy first",
-    "ResourceNotFoundException": "look at homeRegion and name in cdk.json, and at the account, or deploy first",
+    "StateMachineDoesNotExist": _DEPLOYMENT,
+    "ResourceNotFoundException": _DEPLOYMENT,
 }
 
 
@@ -33,5 +34,5 @@ def in_words(error: BotoCoreError | ClientError) -> str:
     if isinstance(error, NoCredentialsError | PartialCredentialsError):
         return f"{error}: give credentials as for the AWS command line, or --local for the local cloud"
     if isinstance(error, EndpointConnectionError):
-        return f"{error}: look at the network, at AWS_ENDPOINT_URL, and at homeRegion in cdk.json"
+        return f"{error}: look at the network, at AWS_ENDPOINT_URL, and at the region of the deployment"
     return str(error)

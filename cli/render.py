@@ -1,23 +1,28 @@
 """What people see: the live view, the report."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from cli import copies_view
 from cli.console import Text, line
 from cli.fitting import Fitted
 from cli.options import and_local
 from lambdas.core.chunks.skipped import SkippedEntry
 from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.failures import advice
+from lambdas.core.record.pause import PauseSpan
 from lambdas.core.report.asked import moved
 from lambdas.core.report.route_report import RouteShare
+from lambdas.core.report.seat_report import SeatReport
 from lambdas.core.report.timeline import LimitSet
 from lambdas.core.request.bandwidth import limit_in_words
 from lambdas.core.request.deletion import Deleted, WouldDelete, in_words
 from lambdas.core.request.request import TransferRequest
-from lambdas.core.words import dollars, duration, many, size
+from lambdas.core.transfer.seat import role_of
+from lambdas.core.words import dollars, duration, many, moment, size
 
 BAR_WIDTH = 24
 
@@ -39,7 +44,9 @@ def report_view(report: dict[str, Any]) -> RenderableType:
     if report.get("budget", {}).get("decision") == "direct":
         lines.append(line(report["budget"]["cause"], style="yellow"))
     lines += [line(sentence, style="yellow") for sentence in _skipped(report.get("skipped"))]
-    if report.get("measured"):
+    if told := copies_view.sentences(report):
+        lines += [line(sentence) for sentence in told]
+    elif report.get("measured"):
         lines += [line(sentence) for sentence in _measured(report)]
     elif report.get("dryRun"):
         lines += [line(sentence) for sentence in _dry_run(report)]
@@ -48,26 +55,44 @@ def report_view(report: dict[str, Any]) -> RenderableType:
     elif report["files"]:
         lines.append(line(_moved(report)))
     lines += [line(sentence, style="yellow") for sentence in _limits(report.get("course"))]
+    lines += [line(sentence, style="yellow") for sentence in _pauses(report.get("pauses"))]
     if (same := report.get("same")) and not report.get("dryRun"):
         lines.append(
             line(f"{many(same['files'], 'file')}, {size(same['bytes'])}, were there already and were not sent")
         )
     if left := report.get("leftAlone"):
         lines.append(line(f"left alone: {left['entries']:,}, {size(left['bytes'])} at the source, by overwrite"))
+    if waits := report.get("unfinished"):
+        lines.append(line(_unfinished(waits), style="yellow"))
     lines += [line(sentence) for sentence in _deleted(report.get("deleted"))]
     if kept := report.get("kept"):
         count = f"{kept['entries']:,}" if "entries" in kept else "not counted"
         lines.append(line(f"kept of what was replaced or deleted: {count}, in {kept['where']}"))
+    if copied := report.get("copied"):
+        why = "a machine that was given up might still have written into them"
+        lines.append(
+            line(f"copied anew: {size(copied['bytes'])} of large files in {copied['seconds']:.1f} s, since {why}")
+        )
     if unselected := report.get("unselected"):
         counts = ", ".join(f"{count:,} {reason}" for reason, count in sorted(unselected["counts"].items()))
         lines.append(line(f"not selected: {counts}; listed in {unselected['where']}"))
     if unkept := report.get("unkept"):
         counts = ", ".join(f"{name} of {count:,} entries" for name, count in sorted(unkept.items()))
         lines.append(line(f"extended attributes that were not kept: {counts}"))
+    lines += [_machine(SeatReport.from_document(one)) for one in report.get("seats") or []]
     lines += [line(_way(RouteShare.from_document(one))) for one in report.get("routes", [])]
     lines += [line(RelayDecision.from_document(one).words()) for one in report.get("decisions", [])]
     lines += [line(sentence, style="yellow") for sentence in _fleet(report.get("fleet"))]
     return Group(*lines, Text("Wall time per stage", style="bold"), _stage_bars(report["stages"]))
+
+
+def _unfinished(waits: dict[str, Any]) -> str:
+    """What waits in a bucket for the next run."""
+    until = datetime.fromtimestamp(waits["until"], UTC).strftime("%Y-%m-%d")
+    return (
+        f"unfinished in the bucket: {many(waits['uploads'], 'upload')}, {size(waits['bytes'])}, "
+        f"{dollars(waits['usdPerMonth'])} a month; resume the transfer, or they are aborted after {until}"
+    )
 
 
 def failure_lines(error: str, cause: str) -> list[str]:
@@ -98,10 +123,19 @@ def _dry_run(report: dict[str, Any]) -> list[str]:
         *lines,
         f"all of it with {many(estimate['chosenPairs'], 'pair')}: {duration(report['seconds']['estimate'])}, "
         f"{dollars(report['cost']['estimate'])}",
+        *_left(found.get("left")),
         f"what would be sent is listed in {found['where']}",
         *_would_delete(found.get("deleted")),
         f"this run cost {dollars(report['cost']['total'])}",
     ]
+
+
+def _left(found: dict[str, Any] | None) -> list[str]:
+    """How long a transfer of what is left would take; nothing in a report of an earlier version."""
+    if found is None:
+        return []
+    span = f"{duration(found['wholeSecondsLow'])} to {duration(found['wholeSecondsHigh'])}"
+    return [f"from its start to its report it would take about {duration(found['wholeSeconds'])} ({span})"]
 
 
 def _would_delete(found: dict[str, Any] | None) -> list[str]:
@@ -190,6 +224,30 @@ def _alone(report: dict[str, Any]) -> str:
     return f"; the direct path alone would take {duration(direct)} ({times:.2f} × as long)"
 
 
+def _machine(seat: SeatReport) -> Text:
+    """A machine of an end that has several, or whose other end has."""
+    does = "sent" if role_of(seat.seat_id) == "sender" else "received"
+    said = [
+        f"{seat.seat_id} {seat.instance_id} ({seat.availability_zone}) {does} {size(seat.bytes)}, "
+        f"{100 * seat.share:.0f} %, at {seat.rate:,.1f} MB/s"
+    ]
+    if seat.restarts:
+        said.append(f"started again {many(seat.restarts, 'time')}")
+    if seat.trouble:
+        said.append(f"last error: {seat.trouble}")
+    if seat.retired_at is None:
+        return line(_one_line(said))
+    at = datetime.fromtimestamp(seat.retired_at, UTC)
+    left, style = ("drained", "") if seat.drained else ("given up", "yellow")
+    said.append(f"{left} at {at:%Y-%m-%d %H:%M:%S} UTC: {seat.retired_because or 'it was lost'}")
+    return line(_one_line(said), style=style)
+
+
+def _one_line(said: list[str]) -> str:
+    """What a machine printed may have several; none of them is to look like one of ours."""
+    return " ".join("; ".join(said).splitlines())
+
+
 def _way(way: RouteShare) -> str:
     return f"{way.words}: {100 * way.share:.0f} % of the bytes by {way.relays} relays, egress {dollars(way.egress_usd)}"
 
@@ -212,6 +270,15 @@ def _limits(course: dict[str, Any] | None) -> list[str]:
     return [f"the limit was changed: {', '.join(told)}"] if told else []
 
 
+def _pauses(pauses: list[dict[str, Any]] | None) -> list[str]:
+    """From when to when people have paused it."""
+    told = [
+        f"from {moment(one.since)} " + (f"to {moment(one.until)}" if one.until is not None else "until it ended")
+        for one in map(PauseSpan.from_document, pauses or [])
+    ]
+    return [f"it was paused {', '.join(told)}"] if told else []
+
+
 def _became(estimate: dict[str, Any]) -> str:
     """What the first choice became."""
     first, pairs = estimate.get("firstChoice"), estimate.get("chosenPairs", 0)
@@ -223,10 +290,11 @@ def _became(estimate: dict[str, Any]) -> str:
 
 
 def _dollars(cost: dict[str, Any]) -> str:
+    asked = f", requests to the bucket {dollars(cost['requests'])}" if "requests" in cost else ""
     zones = f"between zones {dollars(cost['crossZone'])}, " if cost["crossZone"] else ""
     return (
         f"on AWS: {dollars(cost['total'])} (relays {dollars(cost['relays'])}, egress {dollars(cost['egress'])}, {zones}"
-        f"control plane {dollars(cost['controlPlane'])}); estimated {dollars(cost['estimate'])}"
+        f"control plane {dollars(cost['controlPlane'])}{asked}); estimated {dollars(cost['estimate'])}"
     )
 
 

@@ -5,10 +5,11 @@ from typing import Annotated
 
 import typer
 
-from cli.aws import Aws, configuration, home
+from cli.aws import enrolled, home
 from cli.calls import refuse
 from cli.console import say
 from cli.exit_codes import ExitCode
+from cli.given_ends import region_of
 from cli.options import AsJson, Local
 from cli.quantities import OptionError
 from lambdas.core.errors import InvalidRequest
@@ -43,10 +44,10 @@ def request(
     as_json: AsJson = False,
 ) -> None:
     """Write the smallest request that moves data between two machines; nothing is started."""
-    enrolled = sorted(configuration()["regions"])
     aws = home(local=local)
+    known = sorted(enrolled(aws))
     try:
-        near, far = _given(regions) if regions else (_found(aws, enrolled, each) for each in (source, destination))
+        near, far = _given(regions) if regions else (region_of(aws, known, each) for each in (source, destination))
     except OptionError as error:
         say(f"cpt: {error}", err=True)
         raise typer.Exit(ExitCode.USAGE) from None
@@ -56,7 +57,7 @@ def request(
         "destination": {"instanceId": destination, "region": far, "path": destination_path},
     }
     try:
-        parse_request(document, Limits(enrolled, MAX_REQUEST_PAIRS, ()))
+        parse_request(document, Limits(known, MAX_REQUEST_PAIRS, ()))
     except InvalidRequest as error:
         refuse(type(error).__name__, str(error))
     say(json.dumps(document, indent=None if as_json else 2))
@@ -68,12 +69,3 @@ def _given(regions: str) -> tuple[str, str]:
     if len(names) > 2 or not all(names):
         raise OptionError("--regions", regions, "write the source's and the destination's, e.g. us-west-2,eu-west-1")
     return names[0], names[-1]
-
-
-def _found(aws: Aws, enrolled: list[str], instance_id: str) -> str:
-    """The first enrolled region that knows the instance."""
-    only = [{"Name": "instance-id", "Values": [instance_id]}]
-    for region in enrolled:
-        if aws.client("ec2", region).describe_instances(Filters=only)["Reservations"]:
-            return region
-    raise OptionError(instance_id, "is not found", f"no region of {', '.join(enrolled)} has it; name it by --regions")

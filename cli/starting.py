@@ -1,10 +1,9 @@
-"""`cpt start`: an execution from a request in a file."""
+"""`cpt start`: an execution from a request in a file, or from two ends that are named."""
 
 import json
 import re
 import uuid
 from itertools import count
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -14,9 +13,9 @@ from cli.aws import Aws, home
 from cli.calls import refuse
 from cli.console import say
 from cli.executions import is_free, machine_arn
+from cli.given_ends import given_request
 from cli.judging import judge
 from cli.options import AsJson, Local, and_local
-from cli.request_file import read_request
 from cli.watching import watch_to_the_end
 from lambdas.core.documents import TRANSFER_ID
 from lambdas.core.errors import InvalidRequest
@@ -28,7 +27,17 @@ MOST_OF_DRY_RUN = 59
 
 
 def start(
-    request: Annotated[Path, typer.Argument(help="Transfer request, a JSON file.", exists=True, dir_okay=False)],
+    request: Annotated[
+        str,
+        typer.Argument(
+            metavar="REQUEST|SOURCE",
+            help="Transfer request, a JSON file; or with DESTINATION what is moved: i-…:/path or s3://bucket/prefix/.",
+        ),
+    ],
+    destination: Annotated[
+        str | None,
+        typer.Argument(metavar="DESTINATION", help="Where it goes: i-…:/path or s3://bucket/prefix/."),
+    ] = None,
     *,
     name: Annotated[
         str | None,
@@ -57,7 +66,7 @@ def start(
 ) -> None:
     """Start a transfer."""
     aws = home(local=local)
-    document = read_request(request)
+    document = given_request(aws, request, destination)
     if name is not None:
         document = {**document, "name": name}
     if resume:

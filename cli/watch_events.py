@@ -8,10 +8,10 @@ from typing import Any, Literal
 from pydantic import Field
 
 from cli.options import and_local
-from cli.standing_limit import LimitByTimetable, limit_words
-from cli.transfer_state import Relay, TransferState
 from lambdas.core.documents import Count, Document
 from lambdas.core.request.bandwidth import Mbps, SetBy, limit_in_words
+from lambdas.core.watch.standing_limit import LimitByTimetable, limit_words
+from lambdas.core.watch.transfer_state import Relay, TransferState
 from lambdas.core.words import dollars, duration, size
 
 # States that make the estimate of an execution: it has one of them.

@@ -18,8 +18,9 @@ from cli.exit_codes import ExitCode, exit_code
 from cli.live import live_view, measuring_line
 from cli.options import AsJson, Local, and_local
 from cli.reporting import Name, finish, read_report
-from cli.transfer_state import TransferState, read_state
+from cli.state_reading import read_state
 from cli.watch_events import Ended, Estimated, Told, Untold, happened, in_words, progress
+from lambdas.core.watch.transfer_state import TransferState
 from lambdas.core.words import duration
 
 LOOK_SECONDS = 0.5  # the ends report every two seconds; a look is three calls

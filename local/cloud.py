@@ -28,6 +28,8 @@ from local.state import StateDir
 CHECKOUT = Path(__file__).parents[1]
 ASSEMBLY = Path("cdk.out")
 STOP_SECONDS = 20
+# Machines are shared: one that has other work takes as many times as long as an idle one.
+BUSY = 4
 RELAY_TAG = "cpt:transfer"
 
 T = TypeVar("T")
@@ -172,6 +174,10 @@ class LocalCloud:
         """Add a counted fault; it counts from now on."""
         endpoints.control(self.endpoint, "fault", fault.model_dump_json(by_alias=True).encode())
 
+    def expire(self, access_key: str) -> None:
+        """Have a session of a role end now. Raises endpoints.ControlError."""
+        endpoints.control(self.endpoint, "expire-session", json.dumps({"accessKeyId": access_key}).encode())
+
     def share_subnet(self, region: str, subnet_id: str, owner: str) -> None:
         """Have another account own a subnet, as Resource Access Manager does. Raises endpoints.ControlError."""
         body = json.dumps({"region": region, "subnetId": subnet_id, "owner": owner}).encode()
@@ -203,13 +209,13 @@ class LocalCloud:
             endpoints.control(self.endpoint, "release", b"")
 
     def wait_for(self, find: Callable[[], T | None], seconds: float) -> T:
-        """The first true value of `find()`. Raises TimeoutError after `seconds`."""
+        """The first true value of `find()`. Raises TimeoutError after `BUSY` times the `seconds` of an idle machine."""
         began = time.monotonic()
-        deadline = began + seconds
+        deadline = began + BUSY * seconds
         while not (found := find()):
             looked = time.monotonic()
             if looked > deadline:
-                raise TimeoutError(f"nothing after {seconds} s: {getattr(find, '__qualname__', find)}")
+                raise TimeoutError(f"nothing after {BUSY * seconds} s: {getattr(find, '__qualname__', find)}")
             # The APIs have no push. Looking for a twentieth of the time leaves the processors to what is waited for.
             time.sleep(min(max(19 * (looked - began), 0.05), 0.5))
             began = time.monotonic()

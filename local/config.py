@@ -31,7 +31,10 @@ class Fault(Section):
     query by an index, which with code Behind finds nothing and with Backfilling is refused, since the index is
     being built; PutEvents, of which an entry is refused; DeliverEvent, which a rule's target gets not at all (code
     Lost), twice (Doubled) or `late_seconds` later (Late); or Invoke: the function does its work, and then the
-    caller is told `code`, such as Sandbox.Timedout; with code Twice it works twice at the same time.
+    caller is told `code`, such as Sandbox.Timedout; with code Twice it works twice at the same time. It may be any
+    call of S3, such as UploadPart, or `s3:*` for all of S3: it is refused with `code` (SlowDown,
+    ConditionalRequestConflict, …), or its answer is cut in the middle (Cut), it is served `late_seconds` later (Late)
+    or two times (Twice), or the answer says 200 and then names an error (ErrorInBody, with CompleteMultipartUpload).
     """
 
     operation: str = "RunInstances"
@@ -44,6 +47,8 @@ class Fault(Section):
     index: str | None = Field(default=None, description="With QueryIndex.")
     function: str | None = Field(default=None, description="With Invoke.")
     detail_type: str | None = Field(default=None, description="With PutEvents and DeliverEvent.")
+    key: str | None = Field(default=None, description="With calls of S3 on an object.")
+    prefix: str | None = Field(default=None, description="With calls of S3: of the object's key, or of the listing.")
     after: int = Field(default=0, ge=0)
     count: int = Field(default=1, ge=1)
     code: str = "InsufficientInstanceCapacity"

@@ -1,5 +1,5 @@
 """Requests to the emulator that AWS has no API for: `POST /_local/interrupt`, `power-off`, `fault`, `delayed`,
-`hold`, `release`, `begin-changes`, `share-subnet`.
+`hold`, `release`, `begin-changes`, `share-subnet`, `expire-session`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,14 @@ Asgi = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
 
 
 Share = Callable[[str, str, str, str], bool]
+Expire = Callable[[str], bool]
 
 
-def with_control(app: Asgi, fleet: Fleet, holds: Holds, share: Share) -> Asgi:
-    """`app` with the control paths in front; `share`: have another account own a subnet."""
+def with_control(app: Asgi, fleet: Fleet, holds: Holds, share: Share, expire: Expire) -> Asgi:
+    """`app` with the control paths in front.
+
+    `share`: have another account own a subnet; `expire`: have a session of a role end, by its access key.
+    """
 
     async def controlled(scope: dict[str, Any], receive: Any, send: Any) -> None:
         if scope["type"] != "http" or not scope["path"].startswith("/_local/"):
@@ -65,6 +69,8 @@ def with_control(app: Asgi, fleet: Fleet, holds: Holds, share: Share) -> Asgi:
         if action == "share-subnet":
             where = fleet.config.account, str(request["region"])
             return share(*where, str(request["subnetId"]), str(request["owner"]))
+        if action == "expire-session":
+            return expire(str(request["accessKeyId"]))
         instance_id = str(request.get("instanceId", ""))
         if action == "interrupt":
             return fleet.interrupt(instance_id, request.get("graceSeconds"))

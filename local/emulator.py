@@ -92,10 +92,14 @@ async def serve(state: StateDir, config: LocalConfig, listener: socket.socket, f
 
     from local.conformance.door import Notes, conforming
     from local.control import with_control
+    from local.dashboard.serving import with_dashboard
     from local.holds import Holds, with_holds
     from local.patches.ec2.shared_subnets import share
     from local.patches.faults.latency import with_latency
+    from local.patches.faults.objects import with_object_faults
     from local.patches.faults.rates import with_rates
+    from local.patches.iam.credentials import expire
+    from local.patches.objects import completions, conditions
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -108,11 +112,13 @@ async def serve(state: StateDir, config: LocalConfig, listener: socket.socket, f
     settings.graceful_timeout = 0.2
     holds = Holds()
     judged = conforming(app.app, Notes(state.violations))
-    served = with_holds(with_rates(with_latency(judged, config, fleet.faults), config), holds)
-    door: Any = counted(with_control(served, fleet, holds, share), calls)
-    server = asyncio.create_task(hypercorn_serve(door, settings, shutdown_trigger=stop.wait))
+    spoiled = conditions.arriving(with_object_faults(judged, fleet.faults, completions.forget))
+    served = with_holds(with_rates(with_latency(spoiled, config, fleet.faults), config), holds)
     port = listener.getsockname()[1]
     endpoint = f"http://127.0.0.1:{port}"
+    controlled = with_dashboard(with_control(served, fleet, holds, share, expire), config.home_region, endpoint)
+    door: Any = counted(controlled, calls)
+    server = asyncio.create_task(hypercorn_serve(door, settings, shutdown_trigger=stop.wait))
     await answering(port)
     content: dict[str, Any] = {
         "pid": os.getpid(),

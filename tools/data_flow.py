@@ -52,17 +52,30 @@ def tasks(states: dict[str, Resource]) -> Iterator[str]:
     for name, state in states.items():
         if state["Type"] == "Task":
             yield name
-        for branch in state.get("Branches", []):
+        for branch in inside(state):
             yield from tasks(branch["States"])
 
 
+def inside(state: Resource) -> list[Resource]:
+    """Branches of a Parallel, and what a Map does with each item, unless it calls whatever function the item names."""
+    processor = state.get("ItemProcessor")
+    names = [
+        one.get("Arguments", {}).get("FunctionName", "") for one in (processor or {"States": {}})["States"].values()
+    ]
+    return [*state.get("Branches", []), *([processor] if processor and not any(map(_is_computed, names)) else [])]
+
+
+def _is_computed(name: Any) -> bool:
+    return isinstance(name, str) and name.startswith("{%")
+
+
 def reached(states: dict[str, Resource], name: str) -> set[str]:
-    """The tasks that follow, past choices and notes; of a Parallel the first of each branch."""
+    """The tasks that follow, past choices and notes; of a Parallel or a Map the first of each branch."""
     state = states[name]
     if state["Type"] == "Task":
         return {name}
-    if state["Type"] == "Parallel":
-        return {first for branch in state["Branches"] for first in reached(branch["States"], branch["StartAt"])}
+    if inside(state):
+        return {first for branch in inside(state) for first in reached(branch["States"], branch["StartAt"])}
     ways = [state.get("Next"), state.get("Default"), *(choice["Next"] for choice in state.get("Choices", []))]
     return {found for way in ways if way for found in reached(states, way)}
 
@@ -75,12 +88,12 @@ def last(branch: Resource) -> list[str]:
 def order(states: dict[str, Resource]) -> Iterator[tuple[str, str]]:
     """Return which task may follow which, but for what catches errors."""
     for name, state in states.items():
-        if state["Type"] not in ("Task", "Parallel"):
+        if state["Type"] != "Task" and not inside(state):
             continue
         following = reached(states, state["Next"]) if "Next" in state else set()
-        ends = [name] if state["Type"] == "Task" else [end for branch in state["Branches"] for end in last(branch)]
+        ends = [end for branch in inside(state) for end in last(branch)] or [name]
         yield from ((end, after) for end in ends for after in sorted(following))
-        for branch in state.get("Branches", []):
+        for branch in inside(state):
             yield from order(branch["States"])
 
 
@@ -120,13 +133,14 @@ class Template:
             for policy in role.get("Policies", []) if key in functions else []:
                 yield from granted(functions[key], policy)
         managed = [policy for _, policy in self.of("AWS::IAM::ManagedPolicy")]
-        # A managed policy that names roles holds what an inline one cannot; the one for ends names none.
+        # A managed policy that names roles holds what an inline one cannot.
         for policy in [*(one for _, one in self.of("AWS::IAM::Policy")), *managed]:
             for role in policy.get("Roles", []):
                 if role.get("Ref") in functions:
                     yield from granted(functions[role["Ref"]], policy)
         for policy in managed:
-            if not policy.get("Roles"):
+            # People's policies name no roles either, and are no part of a transfer.
+            if str(policy.get("ManagedPolicyName")).endswith("-endpoint"):
                 yield from granted(ENDS, policy)
 
 

@@ -24,7 +24,7 @@ from bench.aws_smoke.account import SmokeError
 from bench.aws_smoke.options import Options, ends_usd, parse
 from bench.aws_smoke.recording import Recorder
 from bench.results import Result, publish, say, versions
-from cli.aws import configuration
+from cli.settings import configuration
 
 FAILURES = (SmokeError, ClientError, BotoCoreError, OSError)
 

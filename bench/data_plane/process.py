@@ -61,7 +61,7 @@ class Program:
     def stop(self, timeout: float = 20) -> Ended:
         """End it with SIGTERM; raises BenchError when it does not obey."""
         if self._ended is None:
-            self._process.send_signal(signal.SIGTERM)
+            os.kill(self.pid, signal.SIGTERM)  # `Popen` would collect one that has ended, and `_wait` find nothing
         return self._wait(timeout, None, codes=(0, -signal.SIGTERM, 128 + signal.SIGTERM, 1, 20))
 
     def kill(self) -> None:

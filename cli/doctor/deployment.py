@@ -1,12 +1,9 @@
 """The check that the deployment is there, and what its functions know of it."""
 
-from cli.aws import Aws
+from cli.aws import ANY_FUNCTION, Aws
 from cli.doctor.answers import answer_of
 from cli.doctor.finding import Finding, Findings, failed, looked, ok
 from lambdas.adapters.environment import Environment, spread
-
-# Any function will do: they have one environment.
-_FUNCTION = "validate-request"
 
 
 class Deployment:
@@ -21,7 +18,7 @@ class Deployment:
         yield from looked("deployment", self._aws.region, self._find)
 
     def _find(self) -> Findings:
-        name = f"{self._aws.deployment}-{_FUNCTION}"
+        name = f"{self._aws.deployment}-{ANY_FUNCTION}"
         call = self._aws.client("lambda").get_function_configuration
         function = answer_of(call, "ResourceNotFound", FunctionName=name)
         if function is None:
@@ -37,5 +34,5 @@ class Deployment:
         yield ok("deployment", self._aws.region, f"{machine['name']}, for {', '.join(environment.regions)}")
 
     def _missing(self, what: str) -> Finding:
-        remedy = "npx cdk deploy --all; or correct homeRegion and name in cdk.json, or the account you are signed in to"
+        remedy = "npx cdk deploy --all; or correct its region and name, or the account you are signed in to"
         return failed("deployment", self._aws.region, f"there is no {what}", remedy)

@@ -14,7 +14,7 @@ _ASK = "ask whoever keeps the account for that permission, or to run cpt doctor"
 
 Check = Literal[
     "clock", "deployment", "documents", "image", "daemon", "request", "machine", "agent", "policy", "group", "consent",
-    "subnets", "names", "path", "quota", "functions",
+    "subnets", "names", "path", "quota", "functions", "starts", "buckets",
 ]  # fmt: skip
 Status = Literal["ok", "warning", "failed", "unknown"]
 

@@ -68,9 +68,9 @@ def of_kind(stacks: Iterable[Stack], kind: str) -> list[Resource]:
     return [resource for stack in stacks for resource in stack.resources if resource.kind == kind]
 
 
-def stack_ties(aws: Aws, stacks: Iterable[Stack], enrolled: Iterable[str]) -> Ties:
+def stack_ties(aws: Aws, stacks: Iterable[Stack], enrolled: Iterable[str] | None) -> Ties:
     """Stacks that CloudFormation would not delete, or that `cdk destroy --all` does not know."""
-    known = {f"{aws.deployment}-control", *(f"{aws.deployment}-region-{region}" for region in enrolled)}
+    known = {f"{aws.deployment}-control", *(f"{aws.deployment}-region-{region}" for region in enrolled or ())}
     for stack in stacks:
         status = str(stack.description["StackStatus"])
         if status.endswith("_IN_PROGRESS"):
@@ -80,7 +80,7 @@ def stack_ties(aws: Aws, stacks: Iterable[Stack], enrolled: Iterable[str]) -> Ti
             undo = partial(update, StackName=stack.name, EnableTerminationProtection=False)
             message = "the stack is protected against termination"
             yield Tie("holds", stack.region, stack.name, message, "the protection is switched off", undo)
-        if stack.name not in known:
+        if enrolled is not None and stack.name not in known:
             message = "cdk.json does not name its region, so that cdk destroy --all does not know the stack"
             remedy = f"write {stack.region} into regions again, until the stacks are destroyed"
             yield Tie("holds", stack.region, stack.name, message, remedy)

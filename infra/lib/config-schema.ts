@@ -42,7 +42,7 @@ const validate = new Ajv2020({ allErrors: true, verbose: true, strictTypes: fals
 /** @throws ConfigurationError */
 export function judge(settings: unknown): void {
   if (validate(settings)) return;
-  const errors = (validate.errors ?? []).filter(({ keyword }) => !['if', 'propertyNames'].includes(keyword));
+  const errors = ofTheKindThatIsMeant((validate.errors ?? []).filter(({ keyword }) => !['if', 'propertyNames'].includes(keyword)));
   // A misspelt key before the one that is missing for it; of alternatives, the one whose type fits.
   const error =
     errors.find(({ keyword }) => keyword === 'additionalProperties') ??
@@ -54,6 +54,20 @@ export function judge(settings: unknown): void {
   const key = keyOf(error);
   if (inner === undefined) throw new ConfigurationError(key, error.data, remedy(error));
   throw new ConfigurationError(`${key}.${inner}`, (error.data as Json)[inner], remedy(error));
+}
+
+// What an end is that names no kind.
+const USUAL_KIND = 'machine';
+
+/** Errors of an end that names another kind than the usual one come from all alternatives: only that kind's say what is wrong. */
+function ofTheKindThatIsMeant(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  return errors.filter(({ data, keyword, instancePath, parentSchema }) => {
+    const of = (parentSchema as { properties?: { kind?: { const?: unknown } } }).properties?.kind?.const;
+    if (keyword === 'const' && instancePath.endsWith('/kind')) return data === USUAL_KIND;
+    const meant = typeof data === 'object' && data !== null && 'kind' in data ? data.kind : USUAL_KIND;
+    if (meant === USUAL_KIND) return of === undefined || of === USUAL_KIND;
+    return of === meant || (of === undefined && keyword === 'oneOf' && 'description' in (parentSchema as object));
+  });
 }
 
 /** `/starts/objects/a` → `cpt.starts.objects.a`. Items of a list that says itself what would be right have the list's key. */

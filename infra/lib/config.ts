@@ -1,6 +1,7 @@
 /** The deployment's settings: what cdk.json (or `-c cpt=…`) says under `cpt`, checked and typed. */
 
-import { ConfigurationError, DEFAULTS, Json, judge, KEYS, quoted } from './config-schema';
+import { ConfigurationError, DEFAULTS, Json, judge, KEYS } from './config-schema';
+import { checkTemplates, objectStart, WrittenObjectStart } from './config-starts';
 import { Architecture, partitionOf } from './names';
 
 export { ConfigurationError, DEFAULTS } from './config-schema';
@@ -28,13 +29,35 @@ export interface RegionSettings {
   readonly network: NewNetwork | ExistingNetwork;
 }
 
-/** Each object that is written under a prefix of a bucket starts a transfer. */
+/** Objects that are written under a prefix of a bucket start transfers. */
 export interface ObjectStart {
   readonly name: string;
   readonly bucket: string;
   readonly prefix: string;
-  /** Template of the request: `{key}` in its texts becomes the object's key. */
+  readonly suffix?: string;
+  /** Template of the request. One whose source is the bucket is collected for; else `{key}` in its texts becomes the object's key. */
   readonly request: Json;
+  /** Where the bucket is. */
+  readonly region: string;
+  /** How long objects are collected for one transfer; absent: each object starts one of its own. */
+  readonly windowSeconds?: number;
+}
+
+/** Keys of a bucket that transfers may touch, and how. */
+export interface AllowedBucket {
+  readonly bucket: string;
+  /** Empty, or ends with a slash. */
+  readonly prefix: string;
+  readonly region: string;
+  readonly read: boolean;
+  /** Whoever writes there also sees and reads what is there. */
+  readonly write: boolean;
+  readonly delete: boolean;
+  /** Whether people may add starts by objects that are written there; each write of one is an event of the deployment's. */
+  readonly starts: boolean;
+  readonly kmsKey?: string;
+  /** Account that must own the bucket; absent: the deployment's. */
+  readonly owner?: string;
 }
 
 /** A transfer that starts at set times. */
@@ -77,6 +100,7 @@ export interface Settings extends Plain {
   /** Processors that a daemon is built for. */
   readonly architectures: readonly Architecture[];
   readonly maxCostUsd: number | undefined;
+  readonly buckets: readonly AllowedBucket[];
   readonly starts: { readonly objects: readonly ObjectStart[]; readonly schedules: readonly ScheduleStart[] };
   readonly permissionsBoundary: string | undefined;
 }
@@ -87,8 +111,9 @@ type Entries<T> = Readonly<Record<string, T>>;
 interface Written extends Plain {
   readonly regions: Entries<{ readonly cidr?: string } | Omit<ExistingNetwork, 'kind'>>;
   readonly maxCostUsd: number | null;
+  readonly buckets: readonly (Pick<AllowedBucket, 'bucket' | 'region'> & Partial<AllowedBucket>)[];
   readonly starts: {
-    readonly objects?: Entries<Omit<ObjectStart, 'name' | 'prefix'> & { readonly prefix?: string }>;
+    readonly objects?: Entries<WrittenObjectStart>;
     readonly schedules?: Entries<Omit<ScheduleStart, 'name' | 'timeZone'> & { readonly timeZone?: string }>;
   };
   readonly permissionsBoundary: string | null;
@@ -115,19 +140,20 @@ export function settingsOf(context: Json, architectures: readonly Architecture[]
 export function readSettings(context: unknown, architectures: readonly Architecture[] = ['x86_64']): Settings {
   const written = withDefaults(parseText(context));
   judge(written);
-  const { regions, starts, maxCostUsd, permissionsBoundary, ...plain } = written as Written;
+  const { regions, buckets, starts, maxCostUsd, permissionsBoundary, ...plain } = written as Written;
   const settings = {
     ...plain,
     regions: Object.entries(regions).map(([region, entry], index) => ({ region, network: networkOf(entry, index) })),
     architectures,
     maxCostUsd: maxCostUsd ?? undefined,
+    buckets: buckets.map((entry) => ({ prefix: '', read: false, write: false, delete: false, starts: false, ...entry })),
     starts: {
-      objects: Object.entries(starts.objects ?? {}).map(([name, start]) => ({ name, prefix: '', ...start })),
+      objects: Object.entries(starts.objects ?? {}).map(([name, start]) => objectStart(name, start, plain.homeRegion)),
       schedules: Object.entries(starts.schedules ?? {}).map(([name, start]) => ({ name, timeZone: 'UTC', ...start })),
     },
     permissionsBoundary: permissionsBoundary ?? undefined,
   };
-  for (const check of [checkNetworks, checkInstanceTypes, checkRelayImage, checkTemplates]) check(settings);
+  for (const check of [checkNetworks, checkInstanceTypes, checkRelayImage, checkBuckets, checkTemplates]) check(settings);
   return settings;
 }
 
@@ -213,29 +239,82 @@ function checkRelayImage({ relayImage, homeRegion, regions }: Settings): void {
   );
 }
 
-function checkTemplates({ starts, regions }: Settings): void {
-  const enrolled = regions.map(({ region }) => region);
-  for (const { name, request } of starts.objects) checkTemplate(`cpt.starts.objects.${name}.request`, request, enrolled);
-  for (const { name, request } of starts.schedules) checkTemplate(`cpt.starts.schedules.${name}.request`, request, enrolled);
+// Lambda gives a function 4 KB of environment, of which ten regions with both daemons leave so many bytes for subnets and buckets.
+const ENVIRONMENT_ROOM = 2000;
+
+function checkBuckets(settings: Settings): void {
+  const { buckets, homeRegion, regions, name } = settings;
+  buckets.forEach((entry, index) => {
+    const key = `cpt.buckets[${index}]`;
+    const wrong = (inner: keyof AllowedBucket, remedy: string): ConfigurationError =>
+      new ConfigurationError(`${key}.${inner}`, entry[inner], remedy);
+    if (partitionOf(entry.region) !== partitionOf(homeRegion)) {
+      throw wrong('region', `no session of ${homeRegion} reaches the partition ${partitionOf(entry.region)}`);
+    }
+    if (!entry.read && !entry.write) {
+      throw wrong('read', entry.delete ? 'who deletes also writes: set "write"' : 'set "read" or "write", or leave the entry out');
+    }
+    if (entry.delete && !entry.write) throw wrong('delete', 'mirrors write, too: set "write", or leave "delete" out');
+    if (entry.starts && !entry.read) throw wrong('starts', 'what comes is moved from there: set "read", too, or leave "starts" out');
+    if (entry.starts && entry.bucket.startsWith(`${name}-control-`)) {
+      throw wrong('starts', 'the control bucket holds no data; leave "starts" out');
+    }
+    // The control stack hears the home region itself.
+    if (entry.starts && ![homeRegion, ...regions.map(({ region }) => region)].includes(entry.region)) {
+      throw wrong('starts', `only enrolled regions tell of objects: enrol ${entry.region} in cpt.regions, or leave "starts" out`);
+    }
+    const keyRegion = entry.kmsKey?.split(':')[3];
+    if (keyRegion !== undefined && keyRegion !== entry.region) throw wrong('kmsKey', `S3 takes a key of the bucket's region, ${entry.region}`);
+    if (buckets.findIndex(({ bucket, prefix }) => bucket === entry.bucket && prefix === entry.prefix) < index) {
+      throw wrong('bucket', 'it stands there twice with this prefix; write one entry');
+    }
+  });
+  const bytes = JSON.stringify([enrolledSubnets(settings), bucketWords(settings)]).length;
+  if (bytes > ENVIRONMENT_ROOM) {
+    throw new ConfigurationError(
+      'cpt.buckets',
+      buckets.map(({ bucket, prefix }) => bucket + '/' + prefix),
+      `with the subnets of cpt.regions it takes ${bytes} bytes, and a function's environment has room for ${ENVIRONMENT_ROOM}: ` +
+        'name fewer, or shorter prefixes',
+    );
+  }
 }
 
-const NOT_IN_TEMPLATES = {
-  name: 'leave it out: each start is named by itself',
-  resume: 'leave it out: each start is a new transfer, there is none to go on with',
-} as const;
+/** Ids of the subnets that were enrolled by id, by region, as functions have them. */
+export function enrolledSubnets({ regions }: Pick<Settings, 'regions'>): Record<string, readonly string[]> {
+  return Object.fromEntries(
+    regions.flatMap(({ region, network }) => (network.kind === 'existing' ? [[region, network.subnetIds]] : [])),
+  );
+}
 
-function checkTemplate(key: string, request: Json, enrolled: readonly string[]): void {
-  for (const [name, remedy] of Object.entries(NOT_IN_TEMPLATES)) {
-    if (request[name] !== undefined) throw new ConfigurationError(`${key}.${name}`, request[name], remedy);
+/**
+ * The buckets as functions have them, e.g. `rw eu-west-1 my-data/backup/ key=123456789012/1234abcd owner=111122223333`;
+ * `lambdas/core/ends/allowed_buckets.py` reads them. Partition and region of a key are those of the bucket; `key=#0` is the key of the first
+ * entry, as there is little room.
+ */
+export function bucketWords({ buckets }: Pick<Settings, 'buckets'>): string[] {
+  return buckets.map(({ bucket, prefix, region, kmsKey, owner, ...uses }, index) => {
+    const letters = [uses.read && 'r', uses.write && 'w', uses.delete && 'd', uses.starts && 's'];
+    const [, , , , account, key] = kmsKey?.split(':') ?? [];
+    const first = buckets.findIndex((entry) => entry.kmsKey === kmsKey);
+    const told = first < index ? `#${first}` : `${account}/${key?.replace('key/', '')}`;
+    const more = [kmsKey !== undefined && `key=${told}`, owner !== undefined && `owner=${owner}`];
+    return [letters.filter(Boolean).join(''), region, `${bucket}/${prefix}`, ...more.filter(Boolean)].join(' ');
+  });
+}
+
+/** A bucket whose objects may start transfers by what people add, with all of its prefixes for which the settings say so. */
+export interface BucketWithStarts {
+  readonly bucket: string;
+  readonly region: string;
+  readonly prefixes: readonly string[];
+}
+
+export function bucketsWithStarts({ buckets }: Pick<Settings, 'buckets'>): BucketWithStarts[] {
+  const found = new Map<string, BucketWithStarts>();
+  for (const { bucket, region, prefix } of buckets.filter(({ starts }) => starts)) {
+    const { prefixes } = found.get(bucket) ?? { prefixes: [] };
+    found.set(bucket, { bucket, region, prefixes: [...prefixes, prefix] });
   }
-  for (const end of ['source', 'destination']) {
-    const { region } = request[end] as { region: string };
-    if (!enrolled.includes(region)) {
-      throw new ConfigurationError(`${key}.${end}.region`, region, `enrol it in cpt.regions, or write one of ${quoted(enrolled)}`);
-    }
-  }
-  // Input transformers take what is between < and > for a variable.
-  if (/[<>]/.test(JSON.stringify(request))) {
-    throw new ConfigurationError(key, request, 'EventBridge takes no < or > in it; rename the path');
-  }
+  return [...found.values()];
 }

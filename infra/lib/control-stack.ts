@@ -5,6 +5,8 @@ import * as sns from 'aws-cdk-lib/aws-sns';
 import { Construct } from 'constructs';
 import { Settings } from './config';
 import { Alarms } from './constructs/alarms';
+import { PeopleAccess } from './constructs/people-access';
+import { BucketAccess } from './constructs/bucket-access';
 import { ControlBucket } from './constructs/control-bucket';
 import { Dashboard } from './constructs/dashboard';
 import { ringForDeadLetters } from './constructs/dead-letter-queue';
@@ -17,8 +19,9 @@ import { TransferEvents } from './constructs/transfer-events';
 import { TransferStarts } from './constructs/transfer-starts';
 import { TransferTables } from './constructs/transfer-tables';
 import { TransferWorkflow } from './constructs/transfer-workflow';
+import { WavesWorkflow } from './constructs/waves-workflow';
 import { Daemons } from './function-environment';
-import { approvalTopicName, pascalCase, Reaction } from './names';
+import { approvalTopicName, pascalCase, Reaction, State } from './names';
 
 const LATE_COSTS: readonly Reaction[] = [
   'watch_ends',
@@ -33,6 +36,10 @@ const LATE_COSTS: readonly Reaction[] = [
   'sweep_execution',
 ];
 
+/** Functions that work on buckets, or take down what was begun there. */
+const BUCKET_STATES: readonly State[] = ['survey_buckets', 'list_objects', 'copy_unit', 'tear_down'];
+const BUCKET_REACTIONS: readonly Reaction[] = ['issue_credentials', 'sweep_execution', 'sweep_uploads'];
+
 export class ControlStack extends Stack {
   public readonly alarmTopic: sns.ITopic;
 
@@ -46,8 +53,15 @@ export class ControlStack extends Stack {
     const { bucket } = new ControlBucket(this, 'Control', settings);
     const functions = new Functions(this, 'Functions', settings, daemons);
     const { stateMachine } = new TransferWorkflow(this, 'Workflow', settings, functions.states);
+    const waves = new WavesWorkflow(this, 'Waves', settings, functions.waves);
     const { bus, machineEnds } = new TransferEvents(this, 'Events', settings, functions.reactions);
-    new TransferStarts(this, 'Starts', settings, functions.reactions);
+    const holders = [
+      ...BUCKET_STATES.map((state) => functions.states[state]),
+      ...BUCKET_REACTIONS.map((reaction) => functions.reactions[reaction].function),
+      functions.calls.teardown_request,
+    ].flatMap(({ role }) => (role === undefined ? [] : [role]));
+    if (settings.buckets.length > 0) new BucketAccess(this, 'Buckets', settings, holders);
+    new TransferStarts(this, 'Starts', settings, functions.reactions, bus);
     const approvals = new SubscribedTopic(this, 'Approvals', {
       topicName: approvalTopicName(settings),
       displayName: 'CPT approvals',
@@ -68,9 +82,10 @@ export class ControlStack extends Stack {
     new Dashboard(this, 'Overview', settings, stateMachine, functions.all, [
       ...Object.values(functions.reactions).map(({ deadLetterQueue }) => deadLetterQueue),
       notifications.deadLetterQueue,
-    ], machineEnds);
+    ], machineEnds, functions.calls.show_transfers);
     const { policy } = new EndpointAccess(this, 'Endpoint', settings, daemons);
     this.output('StateMachineArn', stateMachine.stateMachineArn, 'Start an execution of this to start a transfer');
+    this.output('WavesStateMachineArn', waves.stateMachine.stateMachineArn, 'Start an execution of this to move a tree in waves');
     this.output('ControlBucketName', bucket.bucketName, 'Listings, manifests and reports');
     this.output('EventBusName', bus.eventBusName, 'Events of transfers');
     this.output('ApprovalTopicArn', approvals.topic.topicArn, 'Subscribe to this to be asked for approval');
@@ -92,6 +107,41 @@ export class ControlStack extends Stack {
       'Who may invoke this may change what transfers may send: cpt limit',
     );
     this.output(
+      'DrainSeatFunctionArn',
+      functions.calls.drain_seat.functionArn,
+      'Who may invoke this may take machines out of running transfers: cpt seats drain',
+    );
+    this.output(
+      'LimitTransfersFunctionArn',
+      functions.calls.limit_transfers.functionArn,
+      'Who may invoke this may limit what several transfers send together: cpt limit --all',
+    );
+    this.output(
+      'PauseTransferFunctionArn',
+      functions.calls.pause_transfer.functionArn,
+      'Who may invoke this may pause transfers: cpt pause',
+    );
+    this.output(
+      'UnpauseTransferFunctionArn',
+      functions.calls.unpause_transfer.functionArn,
+      'Who may invoke this may let paused transfers go on: cpt unpause',
+    );
+    this.output(
+      'CancelTransferFunctionArn',
+      functions.calls.cancel_transfer.functionArn,
+      'Who may invoke this may stop transfers, from the dashboard too',
+    );
+    this.output(
+      'StartFromScheduleFunctionArn',
+      functions.reactions.start_from_schedule.function.functionArn,
+      'Who may invoke this may start transfers, from the dashboard',
+    );
+    this.output(
+      'ShowTransfersFunctionArn',
+      functions.calls.show_transfers.functionArn,
+      'Who may invoke this may look at transfers on the dashboard',
+    );
+    this.output(
       'TeardownRequestFunctionArn',
       functions.calls.teardown_request.functionArn,
       'Who may invoke this may stop transfers and take down what they left: cpt teardown',
@@ -101,6 +151,9 @@ export class ControlStack extends Stack {
       policy.managedPolicyArn,
       'Attach this to the roles of source and destination machines',
     );
+    for (const [part, { managedPolicyArn }] of Object.entries(new PeopleAccess(this, 'People', settings).policies)) {
+      this.output(`${pascalCase(part)}PolicyArn`, managedPolicyArn, `Attach this to whoever is a ${part} of transfers`);
+    }
     for (const [name, table] of Object.entries(tables)) {
       this.output(
         `${pascalCase(name.replaceAll('-', '_'))}TableName`,

@@ -1,7 +1,7 @@
 /** What the Lambdas read from their environment; `lambdas/adapters/environment.py` is the other end of it. */
 
 import contract from '../../contracts/function-environment.schema.json';
-import { Settings } from './config';
+import { bucketWords, enrolledSubnets, Settings } from './config';
 import { approvalTopicName, arn, controlBucketName, RegionDaemons, stateMachineArn, tableName } from './names';
 
 /** A value for each key of the contract. */
@@ -22,6 +22,7 @@ export function functionEnvironment(settings: Settings, daemons: Daemons): Funct
     PROFILES_TABLE: tableName(settings, 'profiles'),
     CONTROL_TOKENS_TABLE: tableName(settings, 'control-tokens'),
     IDEMPOTENCY_TABLE: tableName(settings, 'idempotency'),
+    ARRIVALS_TABLE: tableName(settings, 'arrivals'),
     CONTROL_BUCKET: controlBucketName(settings),
     EVENT_BUS: settings.name,
     APPROVAL_TOPIC_ARN: arn('sns', settings.homeRegion, approvalTopicName(settings)),
@@ -34,16 +35,11 @@ export function functionEnvironment(settings: Settings, daemons: Daemons): Funct
     RELAY_TIME_TO_LIVE_SECONDS: String(60 * settings.relayTimeToLiveMinutes),
     CHUNK_RETENTION_SECONDS: String(86_400 * (settings.objectRetentionDays + 2)),
     INTER_REGION_PATH: settings.interRegionPath,
+    BUCKETS: bucketWords(settings),
     REQUIRE_CONSENT: String(settings.requireConsent),
     SUBNET_IDS: enrolledSubnets(settings),
     DAEMON_ASSETS: compact(daemons),
   };
-}
-
-function enrolledSubnets({ regions }: Settings): Record<string, readonly string[]> {
-  return Object.fromEntries(
-    regions.flatMap(({ region, network }) => (network.kind === 'existing' ? [[region, network.subnetIds]] : [])),
-  );
 }
 
 /** Keys and digests once, not once a region: ten regions of whole URIs for two architectures outgrow Lambda's 4 KB. */

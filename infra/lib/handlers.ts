@@ -14,6 +14,9 @@ export const MEASURING_STATES = [
   'measure_relays',
 ] as const;
 
+/** Those of an execution between two buckets, whose objects S3 copies. */
+export const COPYING_STATES = ['survey_buckets', 'list_objects', 'copy_unit', 'finish_copies'] as const;
+
 /** Handlers that are tasks of the state machine, in the order of the workflow. */
 export const STATES = [
   'validate_request',
@@ -37,9 +40,13 @@ export const STATES = [
   'verify_transfer',
   'delete_extras',
   ...MEASURING_STATES,
+  ...COPYING_STATES,
   'tear_down',
   'write_report',
 ] as const;
+
+/** Handlers that are tasks of the state machine of waves. */
+export const WAVE_STATES = ['decide_wave'] as const;
 
 /** Handlers that a rule, a schedule or a queue of events invokes. */
 export const REACTIONS = [
@@ -55,25 +62,47 @@ export const REACTIONS = [
   'restart_end',
   'tell_machine_ends',
   'lose_end',
+  'issue_credentials',
   'sweep_execution',
+  'sweep_uploads',
   'start_from_object',
   'start_from_schedule',
+  'collect_object',
+  'close_window',
+  'share_limits',
 ] as const;
 
 /** Handlers that people invoke, by the command line; whoever may is a matter of their own IAM policies. */
-export const CALLS = ['decide_approval', 'estimate_request', 'limit_transfer', 'teardown_request'] as const;
+export const CALLS = [
+  'cancel_transfer',
+  'decide_approval',
+  'drain_seat',
+  'estimate_request',
+  'limit_transfer',
+  'limit_transfers',
+  'pause_transfer',
+  'show_transfers',
+  'teardown_request',
+  'unpause_transfer',
+] as const;
 
 export type State = (typeof STATES)[number];
 export type MeasuringState = (typeof MEASURING_STATES)[number];
+export type CopyingState = (typeof COPYING_STATES)[number];
 export type Reaction = (typeof REACTIONS)[number];
 export type Call = (typeof CALLS)[number];
-export type Handler = State | Reaction | Call;
+export type WaveState = (typeof WAVE_STATES)[number];
+export type Handler = State | Reaction | Call | WaveState;
+
+/** Handlers that seal credentials: their asset alone has the library for it. */
+export const SEALING: readonly Handler[] = ['issue_credentials'];
 
 /** Folders of `lambdas/handlers`, by the way in which their handlers are invoked. */
 export const HANDLER_FOLDERS: Readonly<Record<string, readonly Handler[]>> = {
   states: STATES,
   reactions: REACTIONS,
   calls: CALLS,
+  waves: WAVE_STATES,
 };
 
 /** The Python function that a handler's Lambda invokes. */

@@ -1,8 +1,9 @@
 /** The physical names of docs/design/001-borders.md, each derived in one place. */
 
 import { Aws } from 'aws-cdk-lib';
+import { createHash } from 'node:crypto';
 import { Settings } from './config';
-import { Handler, State } from './handlers';
+import { Handler, State, WaveState } from './handlers';
 
 export * from './handlers';
 
@@ -10,7 +11,7 @@ export * from './handlers';
 export const DOCUMENTS = ['scan', 'delete', 'receive', 'send', 'relay', 'probe', 'log', 'stop'] as const;
 export type Document = (typeof DOCUMENTS)[number];
 
-export const TABLES = ['transfers', 'chunks', 'nodes', 'profiles', 'control-tokens', 'idempotency'] as const;
+export const TABLES = ['transfers', 'chunks', 'nodes', 'profiles', 'control-tokens', 'idempotency', 'arrivals'] as const;
 export type TableName = (typeof TABLES)[number];
 
 /** Ports that daemons listen on: relays the first, each receiver one of the others. */
@@ -53,8 +54,17 @@ export const TRANSFERS_PREFIX = 'transfers/';
 /** Prefix of the control bucket under which what the ends of a transfer share lies; its key names both machines. */
 export const ENDS_PREFIX = 'ends/';
 
+/** Prefix of the control bucket with what is noted of copies between buckets; `lambdas/operations/copies/notebook.py` has it too. */
+export const COPIES_PREFIX = 'copies/';
+
+/** Prefix of the control bucket with reminders of what transfers have left in buckets; `lambdas/operations/leftovers.py` has it too. */
+export const UNFINISHED_PREFIX = 'unfinished/';
+
 /** Prefix of the control bucket under which request documents start transfers; `lambdas/core/intake/starts.py` has it too. */
 export const REQUESTS_PREFIX = 'requests/';
+
+/** Prefix of the control bucket under which lists of keys lie; `lambdas/core/ends/key_list.py` has it too. */
+export const KEYS_PREFIX = 'keys/';
 
 /** Key of the control bucket with AWS's prices; `lambdas/adapters/price_cache.py` reads and writes it. */
 export const PRICES_KEY = 'prices.json';
@@ -69,8 +79,8 @@ export function functionName(settings: Settings, handler: Handler): string {
   return `${settings.name}-${handler.replaceAll('_', '-')}`;
 }
 
-/** Placeholder of a state's function in `transfer.asl.json`, without `${}`. */
-export function functionPlaceholder(state: State): string {
+/** Placeholder of a state's function in its state machine's definition, without `${}`. */
+export function functionPlaceholder(state: State | WaveState): string {
   return `${pascalCase(state)}FunctionArn`;
 }
 
@@ -115,9 +125,54 @@ export function stateMachineArn(settings: Settings): string {
   return arn('states', settings.homeRegion, `stateMachine:${stateMachineName(settings)}`);
 }
 
+export function wavesMachineName(settings: Settings): string {
+  return `${settings.name}-waves`;
+}
+
+export function wavesMachineArn(settings: Settings): string {
+  return arn('states', settings.homeRegion, `stateMachine:${wavesMachineName(settings)}`);
+}
+
 /** Rule of `cpt.starts.objects`. */
 export function objectStartRuleName(settings: Settings, start: string): string {
   return `${settings.name}-objects-${start}`;
+}
+
+/** Rule in another region than the home region that sends there what `cpt.starts.objects` is for. */
+export function objectForwardingRuleName(settings: Settings, start: string): string {
+  return `${settings.name}-forward-objects-${start}`;
+}
+
+/** Rule of a bucket whose objects may start transfers by what people add; as names are limited, without the bucket's own. */
+export function addedStartsRuleName(settings: Settings, bucket: string): string {
+  return `${settings.name}-added-${short(bucket)}`;
+}
+
+/** Rule in another region than the home region that sends its events there. */
+export function addedForwardingRuleName(settings: Settings, bucket: string): string {
+  return `${settings.name}-forward-added-${short(bucket)}`;
+}
+
+/** Key of the item with all starts by objects that people have added; `lambdas/adapters/dynamodb_added_starts.py` has it too. */
+export const ADDED_STARTS = 'added-starts';
+
+function short(bucket: string): string {
+  return createHash('sha256').update(bucket).digest('hex').slice(0, 16);
+}
+
+/** Queue of the objects that are collected. */
+export function arrivalsQueueName(settings: Settings): string {
+  return `${settings.name}-arrivals`;
+}
+
+/** Group of the schedules that end windows; `lambdas/adapters/scheduler.py` has this and the role's name too. */
+export function windowsGroupName(settings: Settings): string {
+  return `${settings.name}-windows`;
+}
+
+/** Role of these schedules: IAM is global, so the region is part of its name. */
+export function windowsRoleName(settings: Settings): string {
+  return `${settings.name}-windows-${settings.homeRegion}`;
 }
 
 /** Schedule of `cpt.starts.schedules`. */
@@ -125,10 +180,28 @@ export function scheduleName(settings: Settings, start: string): string {
   return `${settings.name}-${start}`;
 }
 
+/** Group of the schedules that people add; `lambdas/adapters/start_schedules.py` has this and the role's name too. */
+export function startsGroupName(settings: Settings): string {
+  return `${settings.name}-starts`;
+}
+
+/** Role of these schedules: whoever may pass it may have transfers started. */
+export function startsRoleName(settings: Settings): string {
+  return `${settings.name}-starts-${settings.homeRegion}`;
+}
+
 /** Name of the relay role and of its instance profile: IAM is global, so the region is part of it. */
 export function relayRoleName(settings: Settings, region: string): string {
   return `${settings.name}-relay-${region}`;
 }
+
+/** Role whose sessions bucket's seats get, each narrowed to its bucket and prefix; `lambdas/operations/seats/credentials.py` has it too. */
+export function bucketsRoleName(settings: Settings): string {
+  return `${settings.name}-buckets`;
+}
+
+/** Beginning of the names below which a receiver keeps notes in a bucket; `lambdas/core/seats/credentials.py` has it too. */
+export const PARTIAL_PREFIX = '.cpt-partial-';
 
 /** Templates differ in their image alone: an image is of one architecture. */
 export function launchTemplateName(settings: Settings, architecture: Architecture): string {

@@ -33,7 +33,7 @@ export class RegionStack extends Stack {
       new RelayImages(this, 'Images', settings, this.daemons, network);
     }
     new RelayCommands(this, 'Commands', settings, region, this.daemons);
-    new EventForwarding(this, 'Events', settings);
+    new EventForwarding(this, 'Events', settings, region);
     ringForDeadLetters(this, this.alarmTopic(settings, region));
     this.output('VpcId', network.vpc.vpcId, 'VPC in which ends and relays are');
     this.output('SubnetIds', network.subnetIds.join(','), 'Subnets of relays');

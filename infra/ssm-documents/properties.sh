@@ -29,7 +29,11 @@ SystemCallErrorNumber=EPERM
 END
   case "$1" in
     send) echo "CapabilityBoundingSet=CAP_DAC_READ_SEARCH CAP_SETUID CAP_SETGID" ;;
-    receive) printf 'ReadWritePaths=%s\n' "$2" && properties_for_kept "$3" ;;
+    receive)
+      # What goes to a bucket is written nowhere on the machine, and an empty list would take back what is said above.
+      [ -z "$2" ] || printf 'ReadWritePaths=%s\n' "$2"
+      properties_for_kept "$3"
+      ;;
     # Its own files are root's, and it powers its machine off by asking systemd.
     relay) printf '%s\n' CapabilityBoundingSet=CAP_SYS_BOOT ProtectHome=yes PrivateTmp=yes OOMScoreAdjust=-500 ;;
   esac

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import boto3
 from botocore.config import Config
 
+from lambdas.core.seats.credentials import SeatCredentials
+
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_ec2 import EC2Client
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from mypy_boto3_sns import SNSClient
     from mypy_boto3_ssm import SSMClient
     from mypy_boto3_stepfunctions import SFNClient
+    from mypy_boto3_sts import STSClient
 
 # Adaptive mode slows the client down before AWS throttles it; eight attempts are about 30 s of back-off at most.
 _CONFIG = Config(
@@ -38,6 +41,15 @@ _HURRIED_FLEET = Config(
 )
 # For what a teardown can do without, and from which it does not want to learn that a service is slow.
 _BRIEF = Config(retries={"total_max_attempts": 1}, connect_timeout=1, read_timeout=3, max_pool_connections=32)
+# For copies: S3 answers one when it is made, at some 85 MB/s, so a GiB takes 12 s and a part of 5 GiB a minute.
+# The adaptive mode slows all threads of a client down together where S3 says so. No checksum of ours: nothing is sent.
+_COPYING = Config(
+    retries={"mode": "adaptive", "total_max_attempts": 8},
+    connect_timeout=5,
+    read_timeout=150,
+    max_pool_connections=64,
+    request_checksum_calculation="when_required",
+)
 _making = Lock()
 
 
@@ -98,6 +110,20 @@ def s3(region: str) -> "S3Client":
     return client
 
 
+def s3_of_session(region: str, keys: SeatCredentials) -> "S3Client":
+    """S3 with the keys of a session, for copies."""
+    with _making:
+        client: S3Client = boto3.client(
+            "s3",
+            region_name=region,
+            aws_access_key_id=keys.access_key_id,
+            aws_secret_access_key=keys.secret_access_key,
+            aws_session_token=keys.session_token,
+            config=_COPYING,
+        )
+    return client
+
+
 def events(region: str, *, hurried: bool = False) -> "EventBridgeClient":
     """EventBridge."""
     client: EventBridgeClient = _lazy("events", region, _HURRIED if hurried else _CONFIG)
@@ -120,6 +146,17 @@ def stepfunctions(region: str, *, hurried: bool = False) -> "SFNClient":
     """Step Functions."""
     client: SFNClient = _lazy("stepfunctions", region, _HURRIED if hurried else _CONFIG)
     return client
+
+
+def sts(region: str) -> "STSClient":
+    """STS of a region, whose sessions count in all regions."""
+    client: STSClient = _lazy("sts", region, _HURRIED)
+    return client
+
+
+def scheduler(region: str, *, hurried: bool = False) -> Any:
+    """EventBridge Scheduler."""
+    return _lazy("scheduler", region, _HURRIED if hurried else _CONFIG)
 
 
 def pricing(region: str) -> "PricingClient":

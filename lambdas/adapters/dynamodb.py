@@ -59,6 +59,37 @@ class Table:
         held = self._conditional("update_item", options, values, dict(names or {}), found)
         return decode_item(found.get("Attributes", {})) if held else None
 
+    def putting(self, item: Mapping[str, object]) -> dict[str, Any]:
+        """A write of `together`."""
+        return {"Put": {"TableName": self.name, "Item": encode_item(item)}}
+
+    def updating(self, key: Mapping[str, str], expression: str, condition: str, **values: object) -> dict[str, Any]:
+        """A write of `together`, with the condition under which all of them are made."""
+        return {
+            "Update": {
+                "TableName": self.name,
+                "Key": encode_item(key),
+                "UpdateExpression": expression,
+                "ConditionExpression": condition,
+                "ExpressionAttributeValues": {f":{name}": encode(value) for name, value in values.items()},
+            }
+        }
+
+    def together(self, *writes: dict[str, Any]) -> bool:
+        """Make all of these writes or none; False when a condition does not hold, Throttled also in a conflict."""
+        try:
+            self._client.transact_write_items(TransactItems=writes)  # type: ignore[arg-type]
+        except self._client.exceptions.TransactionCanceledException as error:
+            reasons = {reason.get("Code") for reason in error.response.get("CancellationReasons", [])} - {"None"}
+            if "ConditionalCheckFailed" in reasons:
+                return False
+            raise Throttled(f"DynamoDB table {self.name}: {error}") from error
+        except ClientError as error:
+            if is_throttle(error) or error.response["Error"]["Code"] == "TransactionInProgressException":
+                raise Throttled(f"DynamoDB table {self.name}: {error}") from error
+            raise
+        return True
+
     def delete(self, **key: str) -> None:
         """Remove an item; an absent one is fine."""
         self._client.delete_item(TableName=self.name, Key=encode_item(key))
@@ -80,6 +111,17 @@ class Table:
             options["ConsistentRead"] = True
         for page in self._client.get_paginator("query").paginate(**options):
             yield from map(decode_item, page["Items"])
+
+    def query_page(self, condition: str, most: int, **values: object) -> list[dict[str, Any]]:
+        """Up to `most` items of a key condition, by one read: fewer where they are more than 1 MB."""
+        answer = self._client.query(
+            TableName=self.name,
+            KeyConditionExpression=condition,
+            ExpressionAttributeValues={f":{name}": encode(value) for name, value in values.items()},
+            ConsistentRead=True,
+            Limit=most,
+        )
+        return [decode_item(item) for item in answer["Items"]]
 
     def query_first(self, condition: str, indexes: Sequence[str], **values: object) -> list[dict[str, Any]]:
         """Query by the first of `indexes` that can be read.

@@ -9,9 +9,11 @@ from lambdas.core.chunks.events import RelayLost, TransferDelivered, TransferFai
 from lambdas.core.chunks.progress import Progress
 from lambdas.core.fleet.membership import Membership
 from lambdas.core.seats.answers import Answer, record_name
+from lambdas.core.seats.credentials import Issued, SealingKey
 from lambdas.core.transfer.partition import Partition, transfer_id_of
 
-_RECORDS = ("membership", "key#", "progress#", "probe#", "outcome#", "lost#", "answer#", "fence")
+_OF_SEATS = ("key#", "progress#", "outcome#", "sealing#", "credentials#")
+_RECORDS = ("membership", "probe#", "lost#", "answer#", "fence", *_OF_SEATS)
 # Ends may write an attribute `document`, and none of these names: what they follow is nothing that they may say.
 _MEMBERSHIP = "membership"
 _FENCED = "fenced"
@@ -47,6 +49,11 @@ class DynamoAgentRecords:
         item = self._table.get(transferId=partition, record=f"progress#{seat_id}")
         return Progress.told(item.get("document")) if item else None
 
+    def tell_progress(self, partition: Partition, seat_id: str, progress: Progress) -> None:
+        """See AgentRecords."""
+        document = progress.to_json()
+        self._table.put({"transferId": partition, "record": f"progress#{seat_id}", "document": document})
+
     def route_key(self, partition: Partition, seat_id: str) -> str | None:
         """See AgentRecords."""
         item = self._table.get(transferId=partition, record=f"key#{seat_id}")
@@ -62,6 +69,18 @@ class DynamoAgentRecords:
         """See AgentRecords."""
         item = self._table.get(transferId=partition, record=record_name(answer_id))
         return Answer.told(item.get("document")) if item else None
+
+    def sealing_key(self, partition: Partition, holder: str) -> SealingKey | None:
+        """See AgentRecords."""
+        return SealingKey.told(self._table.get(transferId=partition, record=f"sealing#{holder}"))
+
+    def issued(self, partition: Partition, holder: str) -> Issued | None:
+        """See AgentRecords."""
+        return Issued.of_item(self._table.get(transferId=partition, record=f"credentials#{holder}"))
+
+    def issue(self, partition: Partition, holder: str, issued: Issued) -> None:
+        """See AgentRecords."""
+        self._table.put({"transferId": partition, "record": f"credentials#{holder}", **issued.to_item()})
 
     def lost_relays(self, partition: Partition) -> list[RelayLost]:
         """See AgentRecords."""

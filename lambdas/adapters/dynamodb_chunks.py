@@ -6,7 +6,15 @@ from itertools import islice
 
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.ports import Clock
-from lambdas.core.chunks.chunk import RANGE_SIZE, Chunk, item_key, range_key
+from lambdas.core.chunks.chunk import (
+    FINISH_KEY,
+    FINISH_RANGE,
+    Chunk,
+    Finish,
+    item_key,
+    range_key,
+    range_size,
+)
 from lambdas.core.chunks.chunk_life import Change
 from lambdas.core.chunks.pace import Pace, spread
 from lambdas.core.chunks.transfer_plan import TransferPlan
@@ -75,8 +83,20 @@ class DynamoChunkStore:
                 for found in pool.map(lambda number: self._range(partition, number), wave):
                     yield from (chunk for chunk in found if chunk.chunk < end)
 
+    def finish(self, partition: Partition) -> Finish | None:
+        """See ChunkStore."""
+        found = self._table.query(
+            "rangeKey = :range AND itemKey = :finish", range=range_key(partition, FINISH_RANGE), finish=FINISH_KEY
+        )
+        return next((Finish.told(item) for item in found), None)
+
+    def forget_finish(self, partition: Partition) -> None:
+        """See ChunkStore."""
+        self._table.delete(rangeKey=range_key(partition, FINISH_RANGE), itemKey=FINISH_KEY)
+
     def _range(self, partition: Partition, number: int) -> list[Chunk]:
-        first, last = item_key(number * RANGE_SIZE), item_key((number + 1) * RANGE_SIZE - 1)
+        size = range_size(partition)
+        first, last = item_key(number * size), item_key((number + 1) * size - 1)
         items = self._table.query(
             "rangeKey = :range AND itemKey BETWEEN :first AND :last",
             range=range_key(partition, number),
@@ -105,4 +125,4 @@ def _placeholder(name: str) -> str:
 
 
 def _key(partition: Partition, chunk: int) -> dict[str, str]:
-    return {"rangeKey": range_key(partition, chunk // RANGE_SIZE), "itemKey": item_key(chunk)}
+    return {"rangeKey": range_key(partition, chunk // range_size(partition)), "itemKey": item_key(chunk)}

@@ -1,6 +1,6 @@
 """Records `transfer`, the locks on destination paths and what is known of mirrors, in the transfers table."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -12,13 +12,16 @@ from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_life import Beginning, Change, Comparison, Condition
 from lambdas.core.record.transfer_record import TransferRecord
 from lambdas.core.survey.whereabouts import SourcePath
-from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.core.transfer.accepted import RECEIVER_PORTS, AcceptedTransfer
 from lambdas.core.transfer.record_format import machines_of
 
 # The second one is of the release before; it is read until the first one is built.
 ACTIVE_INDEXES = ("running", "active")
 _RECORD = {"record": "transfer"}
-_LOCK_ATTEMPTS = 8
+# Of two that write at once one is refused, and tries again: so many may take or give back one lock at one moment.
+_LOCK_ATTEMPTS = 16
+# No instance has such an id.
+_SHARED = "shared directories"
 
 
 class DynamoTransferStore:
@@ -120,21 +123,30 @@ class Terms:
 
 
 class DynamoPathLocks:
-    """PathLocks over DynamoDB: one item per machine, changed under its version."""
+    """PathLocks over DynamoDB: one item per machine, and one for all directories that several machines see.
+
+    Each is changed under its version.
+    """
 
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    def acquire(self, instance_id: str, path: str, transfer_id: str, ways: tuple[Way, ...] = ()) -> Holding | Busy:
+    def acquire(
+        self,
+        instance_id: str,
+        path: str,
+        transfer_id: str,
+        ways: tuple[Way, ...] = (),
+        ports: Sequence[int] = RECEIVER_PORTS,
+    ) -> Holding | Busy:
         """See PathLocks."""
-        for _ in range(_LOCK_ATTEMPTS):
-            version, held = self._read(instance_id)
-            found = destination_lock.take(held, path, transfer_id, ways)
-            if isinstance(found, Busy) or held.get(transfer_id) == found:
-                return found
-            if self._write(instance_id, version, {**held, transfer_id: found}):
-                return found
-        raise WriteConflict(f"the lock of {instance_id} changed {_LOCK_ATTEMPTS} times while it was taken")
+        return self._acquire(
+            instance_id, transfer_id, lambda held: destination_lock.take(held, path, transfer_id, ways, ports)
+        )
+
+    def acquire_shared(self, transfer_id: str, ways: tuple[Way, ...]) -> Holding | Busy:
+        """See PathLocks."""
+        return self._acquire(_SHARED, transfer_id, lambda held: destination_lock.take_shared(held, transfer_id, ways))
 
     def release(self, instance_id: str, transfer_id: str) -> None:
         """See PathLocks."""
@@ -144,6 +156,22 @@ class DynamoPathLocks:
             if rest == held or self._write(instance_id, version, rest):
                 return
         raise WriteConflict(f"the lock of {instance_id} changed {_LOCK_ATTEMPTS} times while it was given back")
+
+    def release_shared(self, transfer_id: str) -> None:
+        """See PathLocks."""
+        self.release(_SHARED, transfer_id)
+
+    def _acquire(
+        self, lock_id: str, transfer_id: str, take: Callable[[dict[str, Holding]], Holding | Busy]
+    ) -> Holding | Busy:
+        for _ in range(_LOCK_ATTEMPTS):
+            version, held = self._read(lock_id)
+            found = take(held)
+            if isinstance(found, Busy) or held.get(transfer_id) == found:
+                return found
+            if self._write(lock_id, version, {**held, transfer_id: found}):
+                return found
+        raise WriteConflict(f"the lock of {lock_id} changed {_LOCK_ATTEMPTS} times while it was taken")
 
     def _read(self, instance_id: str) -> tuple[int, dict[str, Holding]]:
         item = self._table.get(transferId=f"lock#{instance_id}", record="paths") or {}

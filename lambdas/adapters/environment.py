@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, cast, get_args
 
+from lambdas.core.ends.allowed_buckets import AllowedBucket
+
 Ids = dict[str, list[str]]
 
 SETTINGS = "SETTINGS"
@@ -51,6 +53,7 @@ class Environment:
     profiles_table: str
     control_tokens_table: str
     idempotency_table: str
+    arrivals_table: str
     control_bucket: str
     event_bus: str
     approval_topic: str
@@ -60,6 +63,8 @@ class Environment:
     subnet_ids: Mapping[str, tuple[str, ...]]
     """Subnets by region that were enrolled by id; an absent region has those that the deployment made."""
     poll_seconds: float
+    buckets: tuple[AllowedBucket, ...]
+    """Buckets and prefixes that transfers may touch."""
     require_consent: bool
     """Commands reach only ends that their owner has tagged for this deployment."""
 
@@ -88,6 +93,7 @@ class Environment:
             profiles_table=read.text("PROFILES_TABLE"),
             control_tokens_table=read.text("CONTROL_TOKENS_TABLE"),
             idempotency_table=read.text("IDEMPOTENCY_TABLE"),
+            arrivals_table=read.text("ARRIVALS_TABLE"),
             control_bucket=read.text("CONTROL_BUCKET"),
             event_bus=read.text("EVENT_BUS"),
             approval_topic=read.text("APPROVAL_TOPIC_ARN"),
@@ -95,6 +101,7 @@ class Environment:
             daemon_assets=_by_region(read.json("DAEMON_ASSETS")),
             subnet_ids={region: tuple(ids) for region, ids in cast(Ids, read.json("SUBNET_IDS")).items()},
             poll_seconds=read.number("POLL_SECONDS", "1"),
+            buckets=AllowedBucket.parse_all(cast(list[str], read.json("BUCKETS"))),
             require_consent=read.text("REQUIRE_CONSENT") == "true",
         )
 

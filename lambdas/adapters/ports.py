@@ -6,196 +6,23 @@ from typing import Any, Protocol
 from lambdas.adapters.records import (
     LEAST_DELIVERY_SECONDS,
     CommandResult,
-    ControlToken,
     DocumentName,
     Instance,
     LaunchRequest,
-    ProbeResult,
 )
-from lambdas.core.chunks.chunk import Chunk
-from lambdas.core.chunks.chunk_life import Change
-from lambdas.core.chunks.events import RelayLost, TransferDelivered, TransferFailed
-from lambdas.core.chunks.progress import Progress
-from lambdas.core.chunks.transfer_plan import TransferPlan
-from lambdas.core.estimate.history import Event
-from lambdas.core.estimate.profile import Metric, Profile
 from lambdas.core.fleet.firewall import Rule
 from lambdas.core.fleet.launch_plan import Subnet
-from lambdas.core.fleet.membership import Membership
-from lambdas.core.fleet.node_life import Change as NodeChange
-from lambdas.core.fleet.relay_node import Node
-from lambdas.core.intake.destination_lock import Busy, Holding, Way
 from lambdas.core.metrics import MetricName
-from lambdas.core.record.transfer_life import Change as TransferChange
-from lambdas.core.record.transfer_record import TransferRecord
-from lambdas.core.seats.answers import Answer
 from lambdas.core.seats.commands import USUAL, Command, Share
-from lambdas.core.survey.whereabouts import SourcePath
-from lambdas.core.transfer.accepted import AcceptedTransfer
-from lambdas.core.transfer.partition import Partition
+from lambdas.core.seats.credentials import SeatCredentials
+from lambdas.core.watch.overview import Execution
 
 
-class TransferStore(Protocol):
-    """Record `transfer` and the index of running transfers; its changes are those of `transfer_life`."""
+class Sessions(Protocol):
+    """STS."""
 
-    def create(self, transfer: AcceptedTransfer) -> bool:
-        """Write the record; False when another execution has the id, unless that was the first one and had no plan."""
-
-    def resume(self, transfer: AcceptedTransfer) -> bool:
-        """Write the record anew over that of run n-1; False unless that has ended. Epochs are counted on."""
-
-    def get(self, transfer_id: str) -> TransferRecord | None:
-        """Consistent read."""
-
-    def active_ids(self) -> list[str]:
-        """Ids of transfers that are not reported yet, by an index: one may be missing, or be over, for a moment."""
-
-    def ids_with_end(self, instance_id: str) -> list[str]:
-        """Those of `active_ids` whose source or destination is this machine, by one query of the index."""
-
-    def active(self) -> list[TransferRecord]:
-        """Transfers that are not reported yet; one may be missing for a moment."""
-
-    def change(self, transfer: AcceptedTransfer, change: TransferChange) -> TransferRecord | None:
-        """One arrow of the transfer's life, made by its execution; None, and no change, where it may not be made."""
-
-
-class PathLocks(Protocol):
-    """Locks on destination paths, and the ports of receivers, per machine."""
-
-    def acquire(self, instance_id: str, path: str, transfer_id: str, ways: tuple[Way, ...] = ()) -> Holding | Busy:
-        """Take the lock and a port, or learn what is in the way. Taking it again is fine, with `ways` or without."""
-
-    def release(self, instance_id: str, transfer_id: str) -> None:
-        """Give it back; nothing happens where it is not held."""
-
-
-class Mirrors(Protocol):
-    """What is known of mirrors whatever their runs are called, by a key of their ends and paths."""
-
-    def source_paths(self, key: str) -> list[SourcePath]:
-        """Where the source was when the last one was made; none before the first."""
-
-    def note(self, key: str, paths: Sequence[SourcePath]) -> None:
-        """This one is the last."""
-
-
-class LaunchTurns(Protocol):
-    """Turns of all transfers at RunInstances, by region."""
-
-    def take(self, region: str, now: float) -> float:
-        """When this call may be made, Unix seconds; no other call gets the same turn."""
-
-
-class AgentRecords(Protocol):
-    """Membership and fence, which the ends follow, and what they write; `partition` is that of AcceptedTransfer."""
-
-    def membership(self, partition: Partition) -> Membership | None:
-        """Consistent read."""
-
-    def write_membership(self, partition: Partition, membership: Membership) -> bool:
-        """Write version n over n-1 (version 1 over none or itself); False when another was faster."""
-
-    def progress(self, partition: Partition, seat_id: str) -> Progress | None:
-        """The latest report of one seat; None also where what it wrote is none: such a seat is silent."""
-
-    def route_key(self, partition: Partition, seat_id: str) -> str | None:
-        """The public key by which a sender signs routes, once it has published one that can be read."""
-
-    def probe_results(self, partition: Partition) -> list[ProbeResult]:
-        """Return all pre-test results so far that can be read."""
-
-    def outcome(self, partition: Partition, seat_id: str) -> TransferDelivered | TransferFailed | None:
-        """Return how one seat ended; None where it has not, or where its record is no outcome of that seat."""
-
-    def answer(self, partition: Partition, answer_id: str) -> Answer | None:
-        """How a command ended that an end has run; None before that, or where its record is no answer."""
-
-    def lost_relays(self, partition: Partition) -> list[RelayLost]:
-        """Return what the sender says of relays at which its lanes broke."""
-
-    def fence(self, partition: Partition, *, fenced: bool) -> None:
-        """Return whether both ends are to stop, whichever start they are of."""
-
-    def forget(self, partition: Partition) -> None:
-        """Remove all of these: they are of an earlier execution."""
-
-
-class ChunkStore(Protocol):
-    """The chunk table; `partition` is that of AcceptedTransfer."""
-
-    def put_all(self, chunks: Iterable[Chunk]) -> None:
-        """Write items in batches, no faster than the table bears; raises Throttled when it bears nothing."""
-
-    def get(self, partition: Partition, chunk: int) -> Chunk | None:
-        """Consistent read of one item."""
-
-    def read(self, partition: Partition, plan: TransferPlan) -> Iterator[Chunk]:
-        """Return all items of a plan, range by range."""
-
-    def change(self, partition: Partition, chunk: int, change: Change) -> bool:
-        """One arrow of the chunk's life; False when the item is in another state or attempt."""
-
-
-class NodeStore(Protocol):
-    """The node table."""
-
-    def put(self, node: Node) -> bool:
-        """Write a new node; False when there is one, which stays as it is."""
-
-    def of(self, transfer_id: str) -> list[Node]:
-        """Return all nodes of a transfer, by a consistent read."""
-
-    def forget(self, transfer_id: str) -> None:
-        """Remove all nodes of a transfer: they are of an earlier execution."""
-
-    def by_instance(self, instance_id: str) -> list[Node]:
-        """Nodes of an instance (index, eventually consistent)."""
-
-    def change(self, node: Node, change: NodeChange) -> Node | None:
-        """One arrow of the node's life; None where the item is in another state."""
-
-
-class ProfileStore(Protocol):
-    """Profiles of instance types and pairs of hosts; a subject is a type's name or `profile.hosts`."""
-
-    def get(self, subject: str, region_pair: str) -> Profile | None:
-        """Consistent read of what is known on a region pair."""
-
-    def get_all(self, keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Profile]:
-        """Many of them, by subject and region pair, in few reads; raises Throttled when the table bears none."""
-
-    def integrate(
-        self,
-        subject: str,
-        region_pair: str,
-        metric: Metric,
-        sample: float | Event,
-        at_seconds: float,
-        lasted_seconds: float = 0.0,
-    ) -> None:
-        """Refine a metric by a sample, whose own time counts where it is an `Event`; raises WriteConflict when others
-        keep writing, ValueError for a bad sample.
-        """
-
-
-class TokenStore(Protocol):
-    """Task tokens, of Start Transfer and of Await Approval; only the control plane reads them."""
-
-    def get(self, transfer_id: str) -> ControlToken | None:
-        """Consistent read."""
-
-    def put(self, transfer_id: str, token: str, start: int) -> bool:
-        """Store; False when this very token is stored already."""
-
-    def approval(self, transfer_id: str) -> str | None:
-        """The token of Await Approval, consistent."""
-
-    def put_approval(self, transfer_id: str, token: str) -> None:
-        """Store the token of Await Approval, over an earlier one."""
-
-    def delete(self, transfer_id: str) -> None:
-        """Forget both."""
+    def assume(self, role: str, name: str, policy: str, seconds: int) -> SeatCredentials:
+        """A session of a role by its ARN, narrowed by a policy; raises MissingPermission where it cannot be had."""
 
 
 class Compute(Protocol):
@@ -293,6 +120,9 @@ class Objects(Protocol):
     def read(self, key: str) -> bytes | None:
         """A small object; None where it is absent."""
 
+    def size(self, key: str) -> int | None:
+        """Bytes of an object; None where it is absent."""
+
     def lines(self, key: str) -> Iterator[bytes]:
         """Lines of an object, streamed."""
 
@@ -327,6 +157,9 @@ class Notifications(Protocol):
 class Executions(Protocol):
     """Step Functions."""
 
+    def ended(self, most: int) -> list[Execution]:
+        """Those of the last `most` that have ended, the latest first."""
+
     def start(self, name: str, request: Any) -> str:
         """Start one with `request` as its input, unless one of that `name` has been started; its ARN."""
 
@@ -347,6 +180,13 @@ class Executions(Protocol):
 
     def why(self, execution_arn: str) -> tuple[str, str]:
         """Error and cause with which it ended; empty where it has none, or Step Functions does not know it."""
+
+
+class Schedules(Protocol):
+    """Schedules that run once and are gone then."""
+
+    def once(self, name: str, at: float, detail: dict[str, Any]) -> None:
+        """Have `cpt-close-window` invoked with `detail` within the minute after `at`; one of that name is fine."""
 
 
 class Clock(Protocol):

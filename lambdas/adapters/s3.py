@@ -40,6 +40,15 @@ class S3Objects:
                 return None
             raise
 
+    def size(self, key: str) -> int | None:
+        """See Objects."""
+        try:
+            return self._client.head_object(Bucket=self._bucket, Key=key)["ContentLength"]
+        except ClientError as error:
+            if is_absent(error):
+                return None
+            raise
+
     def lines(self, key: str) -> Iterator[bytes]:
         """See Objects."""
         body = self._client.get_object(Bucket=self._bucket, Key=key)["Body"]

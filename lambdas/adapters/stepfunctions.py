@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
+from lambdas.core.watch.overview import Execution
+
 if TYPE_CHECKING:
     from mypy_boto3_stepfunctions import SFNClient
     from mypy_boto3_stepfunctions.type_defs import DescribeExecutionOutputTypeDef
@@ -30,6 +32,15 @@ class StepFunctions:
             if error.response["Error"]["Code"] != "ExecutionAlreadyExists":
                 raise
         return f"{self._machine_arn.replace(':stateMachine:', ':execution:')}:{name}"
+
+    def ended(self, most: int) -> list[Execution]:
+        """See Executions."""
+        page = self._client.list_executions(stateMachineArn=self._machine_arn, maxResults=most)
+        return [
+            Execution(one["name"], one["status"], one["startDate"].timestamp(), one["stopDate"].timestamp())
+            for one in page["executions"]
+            if "stopDate" in one
+        ]
 
     def succeed(self, token: str, output: dict[str, Any]) -> bool:
         """See Executions."""

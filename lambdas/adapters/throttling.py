@@ -41,7 +41,8 @@ def is_denied(error: Exception) -> bool:
 
 def is_absent(error: ClientError) -> bool:
     """Return whether an object is not there: S3 tells only those who may list the bucket; to others it is forbidden."""
-    return error.response["Error"]["Code"] == "NoSuchKey" or is_denied(error)
+    # An answer to HEAD has no body, so that its code is the status.
+    return error.response["Error"]["Code"] in ("NoSuchKey", "404", "403") or is_denied(error)
 
 
 def will_be_retried(error: Exception) -> bool:

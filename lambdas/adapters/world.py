@@ -1,31 +1,44 @@
 """Everything outside that a handler may use, in one place: real on AWS, in memory in tests."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
-from lambdas.adapters import clients, market, ports
+from lambdas.adapters import clients, market, ports, stores
+from lambdas.adapters.bucket_leftovers import leftovers_by_session
+from lambdas.adapters.bucket_sessions import buckets_by_session
 from lambdas.adapters.clock import SystemClock
+from lambdas.adapters.copy_ports import Buckets
 from lambdas.adapters.dynamodb import Table
+from lambdas.adapters.dynamodb_added_starts import DynamoAddedStarts
 from lambdas.adapters.dynamodb_agents import DynamoAgentRecords
+from lambdas.adapters.dynamodb_arrivals import DynamoArrivals
 from lambdas.adapters.dynamodb_chunks import DynamoChunkStore
+from lambdas.adapters.dynamodb_common_limits import DynamoCommonLimits
 from lambdas.adapters.dynamodb_nodes import DynamoNodeStore
 from lambdas.adapters.dynamodb_profiles import DynamoProfileStore
 from lambdas.adapters.dynamodb_tokens import DynamoTokenStore
 from lambdas.adapters.dynamodb_transfers import DynamoMirrors, DynamoPathLocks, DynamoTransferStore
 from lambdas.adapters.dynamodb_turns import DynamoLaunchTurns
+from lambdas.adapters.dynamodb_watched import DynamoWatchedTransfers
+from lambdas.adapters.dynamodb_waves import DynamoWaves
 from lambdas.adapters.environment import Environment, environment
 from lambdas.adapters.events import EventBus
+from lambdas.adapters.leftover_ports import Leftovers
 from lambdas.adapters.metrics import EmfMetrics
 from lambdas.adapters.price_cache import S3PriceCache
 from lambdas.adapters.pricing import AwsPriceList, NoPriceList
 from lambdas.adapters.s3 import S3Objects
+from lambdas.adapters.scheduler import WindowSchedules
 from lambdas.adapters.services import Services, services
 from lambdas.adapters.sns import SnsNotifications
 from lambdas.adapters.stepfunctions import StepFunctions
+from lambdas.adapters.sts import RoleSessions
 from lambdas.core.places.place import Place
 from lambdas.core.request.request import TransferRequest
 from lambdas.core.seats.commands import Control, shared_prefix, transfer_prefix
+from lambdas.core.seats.credentials import BucketPlace, SeatCredentials
 from lambdas.core.tariff.price_list import has_price_list
 from lambdas.core.transfer.accepted import AcceptedTransfer
 
@@ -35,21 +48,30 @@ class World:
     """Adapters; `at` has those of a place."""
 
     env: Environment
-    transfers: ports.TransferStore
-    locks: ports.PathLocks
-    mirrors: ports.Mirrors
-    turns: ports.LaunchTurns
-    agents: ports.AgentRecords
-    chunks: ports.ChunkStore
-    nodes: ports.NodeStore
-    profiles: ports.ProfileStore
-    tokens: ports.TokenStore
+    transfers: stores.TransferStore
+    watched: stores.WatchedTransfers
+    waves: stores.WavesStore
+    locks: stores.PathLocks
+    mirrors: stores.Mirrors
+    turns: stores.LaunchTurns
+    common_limits: stores.CommonLimitStore
+    agents: stores.AgentRecords
+    chunks: stores.ChunkStore
+    nodes: stores.NodeStore
+    profiles: stores.ProfileStore
+    tokens: stores.TokenStore
     at: Callable[[Place], Services]
     objects: ports.Objects
     events: ports.Events
     notifications: ports.Notifications
     metrics: ports.Metrics
     executions: ports.Executions
+    sessions: ports.Sessions
+    arrivals: stores.Arrivals
+    added_starts: stores.AddedStartsStore
+    schedules: ports.Schedules
+    buckets: Callable[[BucketPlace, BucketPlace, Mapping[str, Any], Callable[[], SeatCredentials]], Buckets]
+    leftovers: Callable[[BucketPlace, Callable[[], SeatCredentials]], Leftovers]
     clock: ports.Clock
     price_list: market.PriceList
     price_cache: market.PriceCache
@@ -96,9 +118,12 @@ def world(*, hurried: bool = False) -> World:
     return World(
         env=env,
         transfers=DynamoTransferStore(table(env.transfers_table)),
+        watched=DynamoWatchedTransfers(table(env.transfers_table), table(env.nodes_table)),
+        waves=DynamoWaves(table(env.transfers_table)),
         locks=DynamoPathLocks(table(env.transfers_table)),
         mirrors=DynamoMirrors(table(env.transfers_table)),
         turns=DynamoLaunchTurns(table(env.transfers_table)),
+        common_limits=DynamoCommonLimits(table(env.transfers_table)),
         agents=DynamoAgentRecords(table(env.transfers_table)),
         chunks=DynamoChunkStore(table(env.chunks_table), clock),
         nodes=DynamoNodeStore(table(env.nodes_table)),
@@ -110,6 +135,12 @@ def world(*, hurried: bool = False) -> World:
         notifications=SnsNotifications(clients.sns(home), env.approval_topic),
         metrics=EmfMetrics(),
         executions=StepFunctions(clients.stepfunctions(home, hurried=hurried), env.state_machine),
+        sessions=RoleSessions(clients.sts(home)),
+        arrivals=DynamoArrivals(table(env.arrivals_table), clock),
+        added_starts=DynamoAddedStarts(table(env.arrivals_table)),
+        schedules=WindowSchedules(clients.scheduler(home, hurried=hurried), env.deployment, env.state_machine),
+        buckets=buckets_by_session,
+        leftovers=leftovers_by_session,
         clock=clock,
         price_list=AwsPriceList(clients.pricing(home)) if has_price_list(home) else NoPriceList(),
         price_cache=S3PriceCache(clients.s3(home), env.control_bucket),

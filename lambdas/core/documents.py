@@ -50,8 +50,15 @@ SocketAddress = Annotated[str, Field(pattern=r"^[0-9]{1,3}(\.[0-9]{1,3}){3}:[0-9
 class Document(BaseModel):
     """Strict, immutable, camelCase outside."""
 
+    # A function reads a few of the documents that it imports: what validates one is made when it is first used.
     model_config = ConfigDict(
-        alias_generator=to_camel, populate_by_name=True, extra="forbid", strict=True, frozen=True, allow_inf_nan=False
+        alias_generator=to_camel,
+        populate_by_name=True,
+        extra="forbid",
+        strict=True,
+        frozen=True,
+        allow_inf_nan=False,
+        defer_build=True,
     )
 
     def to_document(self) -> dict[str, Any]:

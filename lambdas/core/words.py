@@ -1,5 +1,7 @@
 """Quantities as people read them: three digits, units beside the number. Terminal, pages and mails all take these."""
 
+from datetime import UTC, datetime
+
 _SIZES = ("B", "kB", "MB", "GB", "TB", "PB")
 
 
@@ -63,3 +65,8 @@ def dollars_more(usd: float) -> str:
 def many(count: int, one: str, several: str | None = None) -> str:
     """`1 file`, `4,021 files`."""
     return f"{count:,} {one if count == 1 else several or one + 's'}"
+
+
+def moment(at: float) -> str:
+    """Unix seconds as `21 Nov 2026, 22:41:07 UTC`."""
+    return datetime.fromtimestamp(at, UTC).strftime("%-d %b %Y, %H:%M:%S UTC")

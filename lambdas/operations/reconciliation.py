@@ -11,12 +11,13 @@ from lambdas.core.record.transfer_record import Outcome, Planned, TransferRecord
 from lambdas.core.seats.epochs import first_epoch
 from lambdas.core.spending.meter import Decision
 from lambdas.core.transfer.record_format import FORMAT_VERSION, in_words
+from lambdas.operations import pausing
 from lambdas.operations.chunks import retry
 from lambdas.operations.fleet import membership, relay_end, relay_start
 from lambdas.operations.fleet.providers import launched
 from lambdas.operations.fleet.replacement import RESUME_SECONDS
 from lambdas.operations.report import outcome
-from lambdas.operations.seats import reports
+from lambdas.operations.seats import reports, retiring
 from lambdas.operations.side_by_side import Looks
 from lambdas.operations.spending import metering
 from lambdas.operations.token import release
@@ -65,9 +66,11 @@ def _parts(world: World, record: TransferRecord) -> dict[str, Callable[[], objec
     return {
         "retried": lambda: _retry_noted(world, record, sender),
         "limit": lambda: membership.follow_timetable(world, transfer),
+        **({"pause": lambda: pausing.settle(world, record)} if record.pause else {}),
         "lost": lambda: _tell_lost_relays(world, record, sender),
         "outlived": lambda: _terminate_ended(world, record),
         "unused": lambda: _discard_old_unused(world, record),
+        **({"settled": lambda: retiring.settle(world, transfer)} if record.retired else {}),
     }
 
 
@@ -92,7 +95,7 @@ def _at_once(world: World, record: TransferRecord) -> dict[str, Any] | None:
         return {"released": release(world, token, record.outcome)}
     if not isinstance(record, Planned):
         return {"waiting": "it has no plan"}
-    for seat in transfer.seats:
+    for seat in record.living:
         found = outcome.take(world, record, seat.seat_id)
         if "released" in found:
             return found

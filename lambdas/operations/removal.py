@@ -7,6 +7,7 @@ from pydantic import TypeAdapter
 from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
 from lambdas.core.errors import CommandFailed, DeletionInterrupted
+from lambdas.core.record.transfer_record import TransferRecord
 from lambdas.core.request.deletion import Deleted, Deletion, ExtrasSurvey, Remaining, RemainingEntry, in_words
 from lambdas.core.seats import commands
 from lambdas.core.seats.commands import Command
@@ -34,9 +35,11 @@ class RemovalInput(Handover):
     survey: SurveyedExtras
 
 
-def removed(transfer: AcceptedTransfer, extras: ExtrasSurvey, command: Command, world: World) -> Deletion:
-    """What the daemon says; raises DeletionInterrupted."""
-    order = Order.on(transfer.at_destination, "delete", command)
+def removed(record: TransferRecord, extras: ExtrasSurvey, command: Command, world: World) -> Deletion:
+    """What the daemon says, on a machine of the destination that is left; raises DeletionInterrupted."""
+    transfer = record.transfer
+    machine = next(seat.machine for seat in record.living if seat.role == "receiver")
+    order = Order.on(machine, "delete", command)
     try:
         printed = answer(order, *run_all(world, transfer, [order], COMMAND_SECONDS))
     except CommandFailed as error:
@@ -61,6 +64,6 @@ def cause(transfer: AcceptedTransfer, found: Deletion, remaining: Remaining, wor
     named = [_LINE.validate_json(line).words() for line in islice(lines, IN_CAUSE)]
     more = f" and {count - len(named):,} more" if count > len(named) else ""
     return (
-        f"of {count + found.entries:,} confirmed extras at {transfer.request.destination.path} {count:,} are still "
+        f"of {count + found.entries:,} confirmed extras at {transfer.request.destination.where} {count:,} are still "
         f"there ({in_words(remaining.counts)}): {'; '.join(named)}{more}; all: {remaining.where}"
     )

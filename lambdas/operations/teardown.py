@@ -4,23 +4,28 @@ Relays cost money by the second, so they are told to end before daemons are stop
 not before their logs are kept, which takes some seconds at most.
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 from lambdas.adapters.records import CommandResult
 from lambdas.adapters.world import World
+from lambdas.core.ends.bucket import BucketEnd
 from lambdas.core.errors import AgentBusy, CommandFailed, MissingPermission, TeardownIncomplete, Throttled
 from lambdas.core.fleet import firewall, node_life
 from lambdas.core.fleet.firewall import Rule
 from lambdas.core.fleet.relay_node import LIVE_STATES
 from lambdas.core.fleet.topology import regions_of
+from lambdas.core.places.machines import EndMachine
 from lambdas.core.places.place import Place
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import TransferRecord
 from lambdas.core.transfer.accepted import AcceptedTransfer
-from lambdas.operations import logs
+from lambdas.core.transfer.seat import Seat
+from lambdas.operations import leftovers, logs
+from lambdas.operations.copies import teardown as copies_teardown
 from lambdas.operations.fence import fence
 from lambdas.operations.fleet.providers import launched
-from lambdas.operations.intake import marks
+from lambdas.operations.intake import holding, marks
 from lambdas.operations.seats.commands import Order, run_all
 
 STOP_SECONDS = 60.0
@@ -28,7 +33,7 @@ STOP_SECONDS = 60.0
 TERMINATE_SECONDS = 120.0
 # An instance launched a moment ago may not be listed yet: nothing must be found in two looks, one second apart.
 CLEAN_LOOKS = 2
-TEMPORARY = ("listing/", "announced/", "compare/", "changed/", "equal/", "manifest/", "digests/", "plan.json")
+TEMPORARY = ("keys/", "listing/", "announced/", "compare/", "changed/", "equal/", "manifest/", "digests/", "plan.json")
 # Another run may go on with a plan that is not fulfilled; the bucket's own rule removes what nobody comes back for.
 PLAN = ("manifest/", "plan.json")
 
@@ -46,6 +51,11 @@ def tear_down(world: World, record: TransferRecord) -> dict[str, int]:
     done = {"stopped": 0, "terminated": 0, "revokedRules": 0, "deletedObjects": 0, "keptLogs": 0}
     if not fence(world, transfer):
         return done
+    if transfer.errand.copies:
+        done["abortedUploads"] = copies_teardown.take_down(world, record) + leftovers.settle(world, record)
+        holding.release(world, transfer)
+        world.transfers.change(transfer, transfer_life.note(teardown=done))
+        return done
     with suppress(_TakenUpError):
         done["keptLogs"] = logs.keep_of_relays(world, transfer, world.nodes.of(transfer.transfer_id))
         ended = _begin_to_terminate(world, transfer)
@@ -60,10 +70,12 @@ def tear_down(world: World, record: TransferRecord) -> dict[str, int]:
         _end_nodes(world, transfer, ended_at)
         done["revokedRules"] = _revoke(world, transfer)
         _look_again(world, transfer)
-        world.locks.release(transfer.request.destination.lock_id, transfer.transfer_id)
+        holding.release(world, transfer, lambda: _look_again(world, transfer))
         _look_again(world, transfer)
         world.tokens.delete(transfer.transfer_id)
         done["deletedObjects"] = _delete_objects(world, transfer)
+        if isinstance(transfer.request.destination, BucketEnd):
+            done["abortedUploads"] = leftovers.settle(world, _look_again(world, transfer))
         world.transfers.change(transfer, transfer_life.note(teardown=done))
     return done
 
@@ -113,13 +125,22 @@ def _stop_daemons(world: World, transfer: AcceptedTransfer) -> list[tuple[str, C
     One that is gone, or whose agent is lost or busy, cannot be told; its daemon sees the fence by itself.
     """
     lent = [(machine.instance_id, machine) for machine in transfer.existing]
-    machines = [("source", transfer.at_source), ("destination", transfer.at_destination), *lent]
+    ends = [*_named("source", transfer.senders), *_named("destination", transfer.receivers)]
+    if transfer.on_one_machine:  # what stops one of its daemons stops both; the log is called like the end that it is
+        senders = len(transfer.senders)
+        ends = ends[senders:] if isinstance(transfer.request.source, BucketEnd) else ends[:senders]
+    machines = [*ends, *lent]
     try:
         orders = [Order.on(machine, "stop") for _, machine in machines]
         results = run_all(world, transfer, orders, STOP_SECONDS)
     except (Throttled, MissingPermission):
         return []
     return [(name, result) for (name, _), result in zip(machines, results, strict=True)]
+
+
+def _named(end: str, seats: Sequence[Seat]) -> list[tuple[str, EndMachine]]:
+    """The machines of an end: the first is called like it, the others have their number."""
+    return [(f"{end}-{number}" if number else end, seat.machine) for number, seat in enumerate(seats)]
 
 
 def _take_marks_away(world: World, transfer: AcceptedTransfer) -> None:

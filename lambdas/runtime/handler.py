@@ -17,7 +17,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from pydantic import BaseModel, Field, ValidationError
 
 from lambdas.adapters.metrics import EmfMetrics
-from lambdas.adapters.ports import TransferStore
+from lambdas.adapters.stores import TransferStore
 from lambdas.adapters.throttling import is_throttle
 from lambdas.adapters.world import World, world
 from lambdas.core.documents import Document, Handover

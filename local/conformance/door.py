@@ -31,6 +31,14 @@ _XML = "<Response><Errors><Error><Code>{code}</Code><Message>{message}</Message>
 _QUERY = (
     "<ErrorResponse><Error><Type>Sender</Type><Code>{code}</Code><Message>{message}</Message></Error></ErrorResponse>"
 )
+_S3_CODES = {
+    "ServerSideEncryption": "InvalidEncryptionAlgorithmError",
+    "StorageClass": "InvalidStorageClass",
+}
+_S3_WORDS = {
+    "MetadataDirective": "Unknown metadata directive.",
+    "TaggingDirective": "Unknown tagging directive.",
+}
 _REST = "<Error><Code>{code}</Code><Message>{message}</Message></Error>"
 
 
@@ -177,10 +185,19 @@ def _invalid(protocol: str, wrong: list[Violation]) -> Refusal:
     missing = any(violation.missing for violation in wrong)
     code = {
         "ec2": "MissingParameter" if missing else "InvalidParameterValue",
-        "rest-xml": "InvalidRequest",
+        "rest-xml": _of_s3(wrong[0]),
         "query": "ValidationError",
     }.get(protocol, "ValidationException")
+    if protocol == "rest-xml" and wrong[0].path in _S3_WORDS:
+        return Refusal(code, _S3_WORDS[wrong[0].path])
     return Refusal(code, f"{len(wrong)} validation error{'s' * (len(wrong) > 1)} detected: {listed}")
+
+
+def _of_s3(violation: Violation) -> str:
+    """Return S3's code: a document that its schema does not allow, or a header with a value of its own code."""
+    if "." in violation.path.rstrip("[]"):
+        return "MalformedXML"
+    return _S3_CODES.get(violation.path, "InvalidRequest" if violation.missing else "InvalidArgument")
 
 
 async def _refuse(protocol: str, refusal: Refusal, send: Any) -> None:

@@ -16,6 +16,8 @@ _TEXT = "The emulator answers an empty element for a text that the template does
 _WARM = "The emulator’s tables are never warmed: it answers 0. Nothing of ours reads it."
 _STATE = "The model's enum has capitals; AWS answers in lower case."
 _ATTACHED = "AWS answers that a gateway is available to its VPC, as its documentation says; the model has other words."
+_CASE = "S3 takes names of checksums in any case, and has codes of its own for others, which the patches give."
+_ORDER = "S3 looks for the bucket first; the patches refuse what is left."
 _TYPES = "EC2 has new types before botocore, and refuses others by a code of its own, as the emulator does."
 
 
@@ -48,6 +50,10 @@ KNOWN = (
     Known("ec2.RunInstances", "InstanceType", _TYPES),
     Known("lambda.*", "*LastUpdateStatusReasonCode", _REASON),
     Known("lambda.*", "*StateReasonCode", _REASON),
+    Known("s3.*", "ChecksumAlgorithm", _CASE),
+    Known("s3.*", "ChecksumType", _CASE),
+    Known("s3.*", "CopySource", _ORDER),
+    Known("s3.GetObjectAttributes", "ObjectAttributes*", _ORDER),
     Known("ssm.GetCommandInvocation", "Execution*Time", _TIME),
 )
 

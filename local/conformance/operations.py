@@ -52,7 +52,9 @@ class Service:
     def operation(self, request: Request) -> OperationModel | None:
         """The operation; None where the model has no such one."""
         if self._routes:
-            ranked = [(rank, route.operation) for route in self._routes if (rank := route.rank(request)) is not None]
+            asked = dict(_pairs(request))
+            ranks = ((route.rank(request, asked), route.operation) for route in self._routes)
+            ranked = [(rank, operation) for rank, operation in ranks if rank is not None]
             return max(ranked, key=lambda found: found[0])[1] if ranked else None
         target = request.headers.get("x-amz-target", "").rpartition(".")[2]
         name = target or dict(_pairs(request)).get("Action", "")
@@ -62,6 +64,13 @@ class Service:
         """Return what is wrong with a request."""
         if operation.input_shape is None:
             return []
+        try:
+            value = self._value(operation, request)
+        except ValueError:  # of a number in a query, say, which the emulator refuses itself
+            return []
+        return self._constraints.violations(operation.input_shape, value)
+
+    def _value(self, operation: OperationModel, request: Request) -> Any:
         if self.protocol == "json":
             value = json.loads(request.body or b"{}")
         else:
@@ -75,7 +84,7 @@ class Service:
                     "values": MultiDict(_pairs(request)),
                 }
             )
-        return self._constraints.violations(operation.input_shape, value)
+        return value
 
     def answered(
         self, operation: OperationModel, status: int, headers: Mapping[str, str], body: bytes
@@ -111,15 +120,20 @@ class Route:
         found = self._path.fullmatch(request.path)
         return {name: unquote(value) for name, value in found.groupdict().items()} if found else None
 
-    def rank(self, request: Request) -> tuple[int, int] | None:
-        """Return how much of the request the operation explains; None if it is for something else."""
-        asked = dict(_pairs(request))
-        fixed = all(asked.get(name) == value for name, value in self._fixed.items())
-        if request.method != self._method or not fixed or self.parts(request) is None:
+    def rank(self, request: Request, asked: Mapping[str, str]) -> tuple[int, int, bool] | None:
+        """Return how much of the request the operation explains; None if it is for something else.
+
+        `asked`: what is in its query and form. Of two operations with one form, AWS takes it for the one that is not
+        deprecated: PutBucketLifecycle was before Filter.
+        """
+        if request.method != self._method or self._path.fullmatch(request.path) is None:
+            return None
+        if any(asked.get(name) != value for name, value in self._fixed.items()):
             return None
         if not (asked.keys() >= set(self._query) and request.headers.keys() >= set(self._headers)):
             return None
-        return len(self._fixed) + len(self._query) + len(self._headers), -self._path.groups
+        explained = len(self._fixed) + len(self._query) + len(self._headers)
+        return explained, -self._path.groups, not self.operation.deprecated
 
 
 def _group(found: re.Match[str]) -> str:

@@ -28,7 +28,7 @@ class Faults:
         """The first script that spoils this call of `operation`, which every script that is aimed at it counts.
 
         `aim`: what else is known of the call: `zone`, `instance_type`, `market`, `document`, `table`,
-        `index`, `function`, `detail_type`.
+        `index`, `function`, `detail_type`, `key`.
         """
         return self._first(operation, region, aim, delays=False)
 
@@ -74,5 +74,7 @@ def _aimed(script: Fault, operation: str, region: str, aim: dict[str, str]) -> b
         "index": script.index,
         "function": script.function,
         "detail_type": script.detail_type,
+        "key": script.key,
     }
-    return all(value is None or aim.get(name) == value for name, value in wanted.items())
+    is_within = script.prefix is None or aim.get("key", "").startswith(script.prefix)
+    return is_within and all(value is None or aim.get(name) == value for name, value in wanted.items())

@@ -17,6 +17,7 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
     from local.patches.ec2 import images, instance_types, interfaces, name_servers, security_groups, spot_prices
     from local.patches.ec2 import launch as ec2_launch
     from local.patches.events import bus as events
+    from local.patches.events import schedules
     from local.patches.faults import answers as faults
     from local.patches.faults import events as event_faults
     from local.patches.faults import functions as lambda_faults
@@ -24,23 +25,65 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
     from local.patches.functions import concurrency, dead_letters, logs, queues
     from local.patches.functions import runtime as lambda_runtime
     from local.patches.iam import checks as iam_checks
-    from local.patches.iam import policy_variables, privileges, simulation, spot_role
+    from local.patches.iam import credentials, parsed_policies, policy_variables, privileges, simulation, spot_role
     from local.patches.market import pricing, service_quotas
+    from local.patches.objects import (
+        access,
+        bodies,
+        checksums,
+        completions,
+        conditions,
+        copies,
+        encryption,
+        listing,
+        notices,
+        pages,
+        payers,
+        questions,
+        reads,
+        requests,
+        restores,
+        tags,
+        uploads,
+        writes,
+    )
     from local.patches.ssm import commands as ssm_commands
     from local.patches.states import stepfunctions
     from local.patches.tables import item_copies, request_units
 
     endpoint = os.environ["AWS_ENDPOINT_URL"]
     models.install()
+    parts_of_objects = (
+        conditions,
+        copies,
+        tags,
+        uploads,
+        completions,
+        listing,
+        pages,
+        reads,
+        payers,
+        restores,
+        writes,
+        notices,
+        access,
+        requests,
+    )
+    for objects in (bodies, checksums, encryption, *parts_of_objects):
+        objects.install()
     stepfunctions.install(endpoint)
     lambda_runtime.install(config, state, endpoint, calls)
     concurrency.install(config)
     events.install(config)
+    schedules.install()
     dead_letters.install()
     queues.install(config)
     logs.install()
     iam_checks.install()
+    questions.install()
+    credentials.install()
     policy_variables.install()
+    parsed_policies.install()
     privileges.install()
     simulation.install()
     spot_role.install(config)

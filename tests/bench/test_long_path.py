@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,12 @@ from bench.data_plane.long_path import Shape
 DELAY = 0.05
 LAST = b"last"
 Ends = tuple[socket.socket, socket.socket]
+
+
+def waits_for(pid: int) -> list[str]:
+    """Of each thread its state, and the call of the kernel in which it is."""
+    threads = sorted(Path(f"/proc/{pid}/task").iterdir())
+    return [(one / "stat").read_text().split()[2] + " " + (one / "syscall").read_text().strip() for one in threads]
 
 
 @contextmanager
@@ -35,7 +42,13 @@ def long_path(shape: Shape) -> Iterator[Ends]:
     finally:
         left.close()
         right.close()
-        _, said = program.communicate(timeout=10)
+        try:
+            _, said = program.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            what = waits_for(program.pid)
+            program.kill()
+            program.communicate()
+            raise AssertionError(f"the path outlives its ends: {what}") from None
     assert program.returncode in (0, 1), said
 
 

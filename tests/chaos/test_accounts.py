@@ -11,7 +11,7 @@ import pytest
 from local.cloud import ASSEMBLY, LocalCloud, namespaces_available
 from local.config import LocalConfig
 from tests.chaos import account as chaos
-from tests.chaos.extent import cases, only_full
+from tests.chaos.extent import only_full
 from tests.e2e.account import HOME, OTHER, Account
 from tests.e2e.cdk import cdk_of
 from tests.e2e.conftest import make_account  # noqa: F401 - a fixture
@@ -33,7 +33,8 @@ def megabytes(account: str) -> int:
 
 
 @pytest.mark.paced  # relays must join before the data is over
-@pytest.mark.parametrize("name", cases(sorted(ACCOUNTS), ["throttled"]))
+@only_full
+@pytest.mark.parametrize("name", sorted(ACCOUNTS))
 def test_a_transfer_does_its_work(name: str, make_account: Callable[..., Account], tmp_path: Path) -> None:  # noqa: F811
     settings = tomllib.loads(ACCOUNTS[name].read_text())
     if settings.get("instances") == "netns" and not namespaces_available():

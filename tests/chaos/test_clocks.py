@@ -41,7 +41,8 @@ def test_a_jump_moves_wall_clock_time_alone_and_may_come_again() -> None:
 
 
 # Either way one end's clock goes ahead and the other's falls behind.
-@pytest.mark.parametrize("seconds", [pytest.param(HOUR, id="ahead"), pytest.param(-HOUR, id="behind", marks=only_full)])
+@only_full
+@pytest.mark.parametrize("seconds", [HOUR, -HOUR], ids=["ahead", "behind"])
 def test_clocks_of_ends_and_relays_that_jump_cost_no_attempt_and_no_relay(
     make_account: Callable[..., Account],  # noqa: F811
     tmp_path: Path,

@@ -42,6 +42,7 @@ def test_events_of_one_kind(account: Account, tmp_path: Path, kind: str) -> None
     finish(account, tmp_path, arn, name)
 
 
+@only_full
 def test_all_that_a_lost_relay_would_have_told(account: Account, tmp_path: Path) -> None:
     lose(account, *OF_CHUNKS, *OF_RELAYS)
     arn = start(account, tmp_path, "unheard")

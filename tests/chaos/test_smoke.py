@@ -26,7 +26,7 @@ DELAYS = {
 # A relay carries data 75 s after its launch; at 5 Mbit/s 80 MB take 128 s.
 ARGUMENTS = ["--max-cost-usd", "0.5", "--megabytes", "80", "--relay-seconds", "120"]
 
-pytestmark = [only_full, pytest.mark.timeout(900)]
+pytestmark = only_full
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from tests.chaos.extent import cases
+from tests.chaos.extent import only_full
 from tests.e2e.account import Account
 from tests.e2e.conftest import make_account  # noqa: F401 - a fixture
 from tests.e2e.story import Story
@@ -30,7 +30,8 @@ def account(make_account: Callable[..., Account]) -> Account:  # noqa: F811
     return make_account()
 
 
-@pytest.mark.parametrize("seed", cases(range(20), range(1)))
+@only_full
+@pytest.mark.parametrize("seed", range(20))
 def test_success_means_that_every_file_is_there_whatever_happened_before(
     account: Account, tmp_path: Path, seed: int
 ) -> None:

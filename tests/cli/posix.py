@@ -22,7 +22,7 @@ from cli import (
 from cli import terminal as terminal_module
 from cli.console import make_console
 from cli.doctor.finding import Finding
-from cli.transfer_state import state_of
+from lambdas.core.watch.transfer_state import state_of
 from tests.cli.transfers import Account, execution, records, relay
 
 REPORTS = Path(__file__).parents[2] / "contracts" / "examples" / "good" / "report"

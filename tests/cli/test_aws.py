@@ -16,7 +16,6 @@ REGIONS: dict[str, object] = {"us-west-2": {}}
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (None, "is not here; call cpt in the checkout"),
         ("{bad", "is not JSON: Expecting property name"),
         ("[]", "has no object context.cpt; docs/deploy.md lists its keys"),
         ('{"context": {}}', "has no object context.cpt; docs/deploy.md lists its keys"),
@@ -36,12 +35,11 @@ REGIONS: dict[str, object] = {"us-west-2": {}}
     ],
 )
 def test_settings_that_cannot_be_used_are_named_with_what_is_right(
-    text: str | None, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    text: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     settings = tmp_path / "cdk.json"
-    if text is not None:
-        settings.write_text(text)
+    settings.write_text(text)
     answer = CliRunner().invoke(app, ["list", "--local"])
     assert answer.exit_code == ExitCode.USAGE
     assert answer.stderr.startswith(f"cpt: {settings}")

@@ -19,11 +19,11 @@ from cli.estimate_view import comparison_table, estimate_table
 from cli.live import live_view
 from cli.map_view import map_view
 from cli.render import report_view
-from cli.transfer_state import state_of
 from cli.watching import Lines
 from lambdas.core.estimate.model_table import GivenFigures, compare
 from lambdas.core.estimate.network_map import NetworkMap
 from lambdas.core.visible import visible, visible_values
+from lambdas.core.watch.transfer_state import state_of
 from tests.cli.transfers import EXAMPLES, records, relay
 from tests.lambdas import maps
 

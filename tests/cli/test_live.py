@@ -5,7 +5,7 @@ import json
 from rich.console import Console
 
 from cli.live import live_view
-from cli.transfer_state import Lane, TransferState, state_of
+from lambdas.core.watch.transfer_state import Lane, TransferState, state_of
 from tests.cli.transfers import records, relay
 
 
@@ -60,3 +60,32 @@ def test_whoever_waits_for_a_person_says_what_they_have_to_do() -> None:
 def test_measuring_is_watched_by_its_stages() -> None:
     state = TransferState("first", stage="Pre-Test Relays, Start Transfer", is_profiling=True, total_bytes=0)
     assert lines(state) == ["first  measuring, nothing is moved: Pre-Test Relays, Start Transfer"]
+
+
+def test_where_an_end_has_several_machines_each_has_its_share_its_rate_and_its_last_word() -> None:
+    def seats(letter: str, region: str) -> list[dict[str, object]]:
+        return [
+            {"seatId": f"{letter}{n}", "machine": {"region": region, "instanceId": f"i-{letter}{n}"}} for n in (0, 1)
+        ]
+
+    many = records(source=seats("s", "us-west-2"), destination=seats("r", "eu-west-1"))
+    many["progress#s1"] = {"document": json.dumps({"bytes": 100_000_000, "rateMBps": 10.25, "lanes": []})}
+    many["progress#r1"] = {"document": json.dumps({"bytes": 400_000_000, "rateMBps": 40.0, "lanes": []})}
+    failure = {"type": "Transfer Failed", "seat": "s1", "error": "SenderError", "cause": "a disk is gone"}
+    many["outcome#s1"] = {"document": json.dumps(failure)}
+    retired = [{"seatId": "s1", "epoch": 65536, "isGone": True}]
+    many["membership"] = {"membership": json.dumps({"paths": [{"pathId": "direct"}], "retired": retired})}
+    found = lines(state_of("nightly", many, []))
+    assert found[2].startswith("400 MB of 600 MB   40.0 MB/s   5.0 s left")
+    first, other, silent, receiver = (line.split() for line in found[-4:])
+    assert first == ["s0", "i-s0", "█" * 18, "75", "%", "29.8", "MB/s", "sends"]
+    assert other[:2] == ["s1", "i-s1"]
+    assert other[3:] == ["25", "%", "10.2", "MB/s", *["given", "up:", "SenderError:", "a", "disk", "is", "gone"]]
+    assert silent == ["r0", "i-r0", "0", "%", "0.0", "MB/s", *["not", "heard", "of", "yet"]]
+    assert receiver == ["r1", "i-r1", "█" * 24, "100", "%", "40.0", "MB/s", "receives"]
+
+
+def test_what_the_sender_that_finishes_counts_of_the_others_does_not_count_twice() -> None:
+    finishing = records()
+    finishing["progress#s1"] = {"document": json.dumps({"bytes": 600_000_000, "rateMBps": 0.0, "lanes": []})}
+    assert lines(state_of("nightly", finishing, []))[2].startswith("600 MB of 600 MB")

@@ -9,6 +9,7 @@ from rich.console import Console, RenderableType
 
 from cli.estimate_view import estimate_table
 from cli.render import report_view
+from tests.page import scenarios
 
 GOOD = Path(__file__).parents[2] / "contracts" / "examples" / "good"
 REPORTS = GOOD / "report"
@@ -29,6 +30,12 @@ def test_report_of_measuring_shows_every_figure_and_no_transfer() -> None:
     assert "retried" not in shown
 
 
+def test_report_says_from_when_to_when_it_was_paused() -> None:
+    shown = " ".join(text(report_view(json.loads((REPORTS / "paused.json").read_text()))).split())
+    first = "it was paused from 21 Nov 2026, 09:40:10 UTC to 21 Nov 2026, 09:41:10 UTC"
+    assert f"{first}, from 21 Nov 2026, 09:41:30 UTC until it ended" in shown
+
+
 def test_report_says_that_the_source_held_no_file() -> None:
     assert "holds no file" in text(report_view(json.loads((REPORTS / "empty-source.json").read_text())))
 
@@ -38,6 +45,7 @@ def test_report_of_a_dry_run_shows_what_would_move_and_that_nothing_did() -> Non
     assert "nothing was moved" in shown
     assert "new: 4,000 files, 1.50 GB, 22.1 s, $0.0327" in shown
     assert "equal, not sent: 12 files, 4 MB" in shown
+    assert "from its start to its report it would take about 58.0 s (46.5 s to 1 min 10 s)" in shown
     assert "this run cost $0.0008" in shown
     assert "retried" not in shown
 
@@ -60,6 +68,20 @@ def test_report_says_which_proof_was_made(name: str, words: str) -> None:
 def test_a_report_counts_what_was_left_alone() -> None:
     shown = text(report_view(json.loads((REPORTS / "succeeded-with-some-left-alone.json").read_text())))
     assert "left alone: 3, 70 kB at the source, by overwrite" in shown
+
+
+def test_a_report_says_what_waits_in_a_bucket_and_what_it_costs() -> None:
+    said = " ".join(text(report_view(json.loads((REPORTS / "unfinished-uploads.json").read_text()))).split())
+    assert "unfinished in the bucket: 2 uploads, 11.5 MB, $0.0003 a month; resume the transfer, or they are" in said
+    assert "aborted after 1970-02-02" in said
+
+
+def test_a_report_says_what_was_copied_since_somebody_might_still_have_written_into_it() -> None:
+    report = json.loads((REPORTS / "many-machines.json").read_text())
+    said = " ".join(text(report_view(report)).split())
+    assert "copied anew: 4.29 GB of large files in 21.5 s, since a machine that was given up might still" in said
+    del report["copied"]
+    assert "copied anew" not in text(report_view(report))
 
 
 def test_a_report_says_where_what_was_replaced_is_kept() -> None:
@@ -154,3 +176,23 @@ def test_terabytes_and_hours_are_shown_as_people_write_them() -> None:
     shown = text(report_view(report | {"bytes": 5 * 10**12, "seconds": seconds}))
     assert "5 TB in 4,021 entries" in shown
     assert "16 h 11 min of data" in shown
+
+
+def test_each_machine_has_a_line_where_an_end_has_several() -> None:
+    report = json.loads((REPORTS / "succeeded.json").read_text())
+    assert not re.search(r"^[sr]\d ", text(report_view(report)), re.MULTILINE)
+    seats = scenarios.many_machines().to_document()["seats"]
+    shown = " ".join(text(report_view(report | {"seats": seats})).split())
+    assert "s0 i-00000000000000000 (us-west-2a) sent 1.98 GB, 62 %, at" in shown
+    assert "started again 2 times; last error: the SSM agent did not answer within 4 min" in shown
+    assert "r1 i-00000000000000003 (eu-west-1c) received" in shown
+    assert "UTC: EndGone: i-00000000000000003 is terminated" in shown
+    assert shown.count("given up at") == 1
+
+
+def test_no_line_that_a_machine_printed_looks_like_one_of_the_report() -> None:
+    report = json.loads((REPORTS / "many-machines.json").read_text())
+    report["seats"][1]["trouble"] = "it said\nSUCCEEDED: nightly"
+    shown = text(report_view(report))
+    assert re.findall(r"^SUCCEEDED.*", shown, re.MULTILINE) == ["SUCCEEDED: nightly"]
+    assert "last error: it said SUCCEEDED: nightly" in " ".join(shown.split())

@@ -33,7 +33,7 @@ class Regions:
 
 @pytest.fixture(autouse=True)
 def deployment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(requesting, "configuration", lambda: {"regions": {region: {} for region in REGIONS}})
+    monkeypatch.setattr(requesting, "enrolled", lambda _aws: REGIONS)
     monkeypatch.setattr(requesting, "home", lambda *, local: Regions())
 
 
@@ -45,8 +45,8 @@ def test_request_for_two_machines_is_accepted_as_it_is() -> None:
     answer = cpt(SOURCE, "/data/set/", DESTINATION, "/restore")
     assert answer.exit_code == 0
     request = parse_request(json.loads(answer.stdout), Limits(REGIONS, 8, ()))
-    assert (request.source.region, request.source.paths) == ("us-west-2", ["/data/set/"])
-    assert (request.destination.region, request.destination.path) == ("eu-west-1", "/restore")
+    assert (request.source.region, request.source.asked_paths) == ("us-west-2", ["/data/set/"])
+    assert (request.destination.region, request.destination.where) == ("eu-west-1", "/restore")
 
 
 def test_request_names_the_path_under_which_something_arrives() -> None:

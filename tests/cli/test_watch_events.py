@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from cli.transfer_state import TransferState, state_of
 from cli.watch_events import (
     ApprovalRequired,
     Ended,
@@ -22,6 +21,7 @@ from cli.watch_events import (
     in_words,
     progress,
 )
+from lambdas.core.watch.transfer_state import TransferState, state_of
 from tests.cli.transfers import records, relay
 
 CONTRACTS = Path(__file__).parents[2] / "contracts"

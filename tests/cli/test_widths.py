@@ -17,8 +17,8 @@ from cli.listing import Listed, table
 from cli.live import live_view
 from cli.map_view import map_view
 from cli.render import report_view
-from cli.transfer_state import state_of
 from lambdas.core.estimate.model_table import GivenFigures, compare
+from lambdas.core.watch.transfer_state import state_of
 from lambdas.core.words import dollars
 from tests.cli.transfers import EXAMPLES, records, relay
 from tests.lambdas import maps

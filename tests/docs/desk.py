@@ -43,6 +43,7 @@ class Desk:
             (work / name).symlink_to(ROOT / name)
         self.write("measure.json", self._request(self._small, profile="measure", preTestSeconds=1))
         self._ended = self._request(self._small, relays={"pairs": 0})
+        self._waved = self._request(self._small, relays={"pairs": 0})
         account.start(self._ended, ENDED)
 
     def write(self, name: str, request: dict[str, Any]) -> None:
@@ -79,6 +80,8 @@ class Desk:
         """Run it against the account; NAME is that transfer, request.json a request of it. What it printed."""
         self._settle()
         request = self._ended if name == ENDED else self._request(self._small, relays={"pairs": 0})
+        # All commands about waves are about the same ends.
+        request = self._waved if "cpt waves" in script else request
         if "--confirm-delete" in script:
             request = {**request, "delete": True}
         self.write("request.json", request)

@@ -8,6 +8,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 # Beside those above: they name make's targets and link to pages.
 FURTHER = [
+    *(ROOT / f"{name}.md" for name in ("CONTRIBUTING", "SECURITY")),
     *sorted((ROOT / "docs" / "design").glob("*.md")),
     *(ROOT / f"{name}/README.md" for name in ("bench", "relay-ami")),
 ]

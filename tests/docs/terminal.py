@@ -2,6 +2,7 @@
 
 import os
 import pty
+import signal
 import struct
 import subprocess
 import termios
@@ -17,6 +18,12 @@ SCROLLED_LINES = 1000
 INTERRUPT = b"\x03"
 
 
+def _of_the_terminal() -> None:
+    """Ctrl-C is the terminal's, and ends a command though what started the tests ignores it, as jobs of scripts do."""
+    ioctl(0, termios.TIOCSCTTY, 0)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def screen(command: str, folder: Path, environment: Mapping[str, str], interrupt_at: str = "") -> str:
     """Run a command as `sh` does; its screen. Ctrl-C is pressed once `interrupt_at` is on it."""
     ours, theirs = pty.openpty()
@@ -30,7 +37,7 @@ def screen(command: str, folder: Path, environment: Mapping[str, str], interrupt
         stdout=theirs,
         stderr=theirs,
         start_new_session=True,
-        preexec_fn=lambda: ioctl(0, termios.TIOCSCTTY, 0),  # Ctrl-C is the terminal's
+        preexec_fn=_of_the_terminal,
     )
     os.close(theirs)
     drawn = pyte.Screen(COLUMNS, SCROLLED_LINES)

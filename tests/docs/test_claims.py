@@ -14,6 +14,7 @@ from lambdas.core.chunks.retry_policy import MAX_ATTEMPTS, MAX_SOURCE_ATTEMPTS
 from lambdas.core.documents import MAX_TRANSIT_REGIONS
 from lambdas.core.estimate.fitting import MOST_BYTES, MOST_CANDIDATES
 from lambdas.core.request.deletion import MOST_DELETED
+from lambdas.core.request.machine_rules import MOST_TOGETHER
 from lambdas.core.request.relays_request import MAX_REQUEST_PAIRS
 from lambdas.core.seats.liveness import MOST_RESTARTS
 from tests.docs.pages import ROOT
@@ -50,6 +51,7 @@ CLAIMS = {
 LIMITS = (
     f"| third regions of a transfer | {MAX_TRANSIT_REGIONS}; ",
     f"| relay pairs | {MAX_REQUEST_PAIRS} in a request",
+    f"| machines of both ends together | {MOST_TOGETHER} |",
     f"| attempts per chunk | {MAX_ATTEMPTS}; {MAX_SOURCE_ATTEMPTS} if the source is at fault |",
     f"| size of an estimate | {MOST_BYTES // 1024} KB in record and state | the best {MOST_CANDIDATES} types",
     f"| what `delete` removes | {MOST_DELETED:_} entries unless `maxDelete`".replace("_", " "),

@@ -7,9 +7,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from cli.aws import Aws, configuration
+from cli.aws import Aws
 from cli.figures import tell_figures
 from cli.reporting import read_report
+from cli.settings import configuration
 from lambdas.core.transfer.partition import Partition, partition_of
 from lambdas.core.transfer.record_format import machines_of
 from local.cloud import LocalCloud

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.chaos.extent import only_full
 from tests.e2e.account import Account, Run
 from tests.e2e.files import make_files, tree
 
@@ -90,6 +91,7 @@ def test_a_name_that_was_used_is_refused_with_the_remedy(account: Account, tmp_p
     assert "$.resume: true" in str(refused.cause)
 
 
+@only_full
 def test_stopped_half_way_and_resumed_what_has_arrived_is_not_sent_again(account: Account, tmp_path: Path) -> None:
     source = tmp_path / "set"
     source.mkdir()

@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 from cli.exit_codes import ExitCode, exit_code
 from cli.main import app
-from cli.transfer_state import read_state
+from cli.state_reading import read_state
 from tests.chaos.extent import cases, only_full
 from tests.e2e.account import HOME, OTHER, SLOW_MBPS, Account, Run
 from tests.e2e.files import make_files, tree

@@ -49,6 +49,7 @@ def test_a_budget_that_lasts_changes_nothing(account: Account, tmp_path: Path) -
     assert run.report["cost"]["total"] == pytest.approx(float(spent(account, "budget-lasts")["total"]))
 
 
+@only_full
 def test_relays_are_released_and_the_rest_arrives_on_the_direct_path(account: Account, tmp_path: Path) -> None:
     source = make_files(tmp_path / "set", large_bytes=LARGE)
     arn = moving(account, source, tmp_path, "budget-direct", "direct")
@@ -96,6 +97,7 @@ def test_the_transfer_stops_and_what_has_arrived_stays(account: Account, tmp_pat
     assert account.left("budget-stop") == {}
 
 
+@only_full
 def test_without_a_look_at_the_meter_the_sender_pauses_and_its_relays_power_themselves_off(
     account: Account, tmp_path: Path
 ) -> None:

@@ -4,31 +4,21 @@ The credentials are those that the machine's metadata service hands out, and the
 """
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import boto3
 import pytest
 from botocore.exceptions import ClientError
 
 from lambdas.core.chunks.chunk import item_key, range_key
 from lambdas.core.transfer.partition import Partition
 from tests.e2e.account import HOME, OTHER, Account
+from tests.e2e.attacker import Attacker, denied, item, written
 from tests.e2e.files import make_files, tree
 
 SIZE = 160_000_000
 VICTIM = "victim"
-READ_KEYS = """
-token=$(curl -sX PUT "$AWS_EC2_METADATA_SERVICE_ENDPOINT/latest/api/token" \
-  -H 'X-aws-ec2-metadata-token-ttl-seconds: 600')
-at="$AWS_EC2_METADATA_SERVICE_ENDPOINT/latest/meta-data/iam/security-credentials/"
-role=$(curl -s "$at" -H "X-aws-ec2-metadata-token: $token")
-curl -s "$at$role" -H "X-aws-ec2-metadata-token: $token"
-"""
-
-
 FORGED: dict[str, dict[str, Any]] = {
     "Transfer Failed": {"side": "receiver", "seat": "r0", "epoch": 1, "error": "DestinationError", "cause": "forged"},
     "Transfer Delivered": {"epoch": 1, "bytes": 1, "files": 1, "chunks": 1, "sentBytes": 1},
@@ -40,20 +30,6 @@ FORGED: dict[str, dict[str, Any]] = {
 def event(kind: str, source: str = "cpt.agent", **detail: Any) -> dict[str, str]:
     body = {"schemaVersion": 1, "type": kind, "transferId": VICTIM, **detail}
     return {"EventBusName": "cpt", "Source": source, "DetailType": kind, "Detail": json.dumps(body)}
-
-
-@dataclass
-class Attacker:
-    """Whoever has a machine's credentials."""
-
-    account: Account
-    keys: dict[str, str]
-
-    def client(self, service: str) -> Any:
-        """A client with these credentials."""
-        session = boto3.Session(self.keys["AccessKeyId"], self.keys["SecretAccessKey"], self.keys["Token"], HOME)
-        make: Any = session.client
-        return make(service, endpoint_url=self.account.cloud.endpoint)
 
 
 @dataclass
@@ -74,7 +50,7 @@ def scene(account: Account, tmp_path_factory: pytest.TempPathFactory) -> Scene:
     work = tmp_path_factory.mktemp("victim")
     source = make_files(work / "set", large_bytes=SIZE)
     machine = account.cloud.launch_vm(HOME, "attacker", "t3.small")
-    attacker = Attacker(account, json.loads(account.shell(machine, HOME, READ_KEYS)))
+    attacker = Attacker.on(account, machine)
     # 16 s at 10 MB/s: the events are handled while it moves.
     request = account.request(source, work / "out", relays={"pairs": 0}, bandwidthLimitMbps=80)
     arn = account.start(request, VICTIM)
@@ -86,23 +62,8 @@ def scene(account: Account, tmp_path_factory: pytest.TempPathFactory) -> Scene:
     return Scene(account, account.shared(VICTIM), attacker, other, arn, work)
 
 
-def item(key: str, record: str) -> dict[str, Any]:
-    return {"TableName": "cpt-transfers", "Key": {"transferId": {"S": key}, "record": {"S": record}}}
-
-
-def written(key: str, record: str, attribute: str, value: str = "x") -> dict[str, Any]:
-    names, values = {"#a": attribute}, {":a": {"S": value}}
-    change = {"UpdateExpression": "SET #a = :a", "ExpressionAttributeNames": names, "ExpressionAttributeValues": values}
-    return {**item(key, record), **change}
-
-
 def chunk_key(shared: Partition, sort: str) -> dict[str, Any]:
     return {"rangeKey": {"S": range_key(shared, 0)}, "itemKey": {"S": sort}}
-
-
-def denied(call: Callable[..., Any], **request: Any) -> None:
-    with pytest.raises(ClientError, match="AccessDenied"):
-        call(**request)
 
 
 RECORDS = ("membership", "fence", "key#s0", "key#r0", "progress#s0", "outcome#s0", "probe#pair-1")
@@ -164,6 +125,21 @@ def test_end_adds_no_object_beside_those_of_another_transfer(scene: Scene) -> No
     denied(s3.list_objects_v2, Bucket=bucket, Prefix=f"ends/{scene.shared}/")
 
 
+def test_end_reaches_objects_of_its_own_transfers_of_many_machines_and_of_no_others(scene: Scene) -> None:
+    """Its name counts among the machines alone, not in the name of an object."""
+    s3, bucket = scene.attacker.client("s3"), scene.account.bucket
+    first, *_ = scene.shared.split("+")
+    others = "+".join(f"{first[:-17]}{number:017x}" for number in range(3))
+    for name in ("plan.json", f"+{scene.other_arn}+", f"a=/+{scene.other_arn}+/b", f"{scene.other_arn}+x=/y"):
+        denied(s3.get_object, Bucket=bucket, Key=f"ends/many/{others}+{VICTIM}=/{name}")
+        denied(s3.put_object, Bucket=bucket, Key=f"ends/many/{others}+{VICTIM}=/{name}", Body=b"{}")
+    for machines in (f"{scene.other_arn}+{others}", f"{others}+{scene.other_arn}"):
+        key = f"ends/many/{machines}+own=/plan.json"
+        s3.put_object(Bucket=bucket, Key=key, Body=b"{}")
+        assert s3.get_object(Bucket=bucket, Key=key)["Body"].read() == b"{}"
+    denied(s3.list_objects_v2, Bucket=bucket, Prefix="ends/many/")
+
+
 def test_forged_events_of_another_transfer_change_nothing(scene: Scene) -> None:
     """They were put while it moved: it neither ends by them nor fails, and arrives whole and verified."""
     run = scene.account.wait(scene.execution)
@@ -193,7 +169,7 @@ def test_end_writes_neither_membership_nor_fence_of_its_own_transfer(scene: Scen
 
 def test_relay_reaches_nothing_of_any_transfer(scene: Scene) -> None:
     account = scene.account
-    relay = Attacker(account, json.loads(account.shell(_relay(account), HOME, READ_KEYS)))
+    relay = Attacker.on(account, _relay(account))
     whoami = relay.client("sts").get_caller_identity()["Arn"]
     assert f"assumed-role/cpt-relay-{HOME}/" in whoami
     dynamodb, s3 = relay.client("dynamodb"), relay.client("s3")

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.main import app
+from tests.chaos.extent import only_full
 from tests.e2e.account import HOME, KILL_RELAY, LARGE, OTHER, Account
 from tests.e2e.files import make_files, tree
 from tests.e2e.test_events import begin, rules_disabled, source_relay
@@ -35,6 +36,7 @@ def redrive(*options: str) -> dict[tuple[str, str], dict[str, Any]]:
     return {(queue["queue"], queue["region"]): queue for queue in found}
 
 
+@only_full
 def test_transfer_goes_on_when_its_events_are_given_again(hasty: Account, tmp_path: Path) -> None:
     source = make_files(tmp_path / "set", large_bytes=LARGE)
     queue = ("cpt-retry-chunk-dead-letters", HOME)

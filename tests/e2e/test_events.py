@@ -46,7 +46,7 @@ def joined(account: Account, transfer_id: str, node_id: str) -> Callable[[], boo
 def rules_disabled(account: Account, *names: str) -> Iterator[None]:
     """Disable rules of the bus (or of the default bus) for a while."""
     events = account.aws.client("events")
-    buses = dict.fromkeys(("cpt-watch-ends", "cpt-watch-relays", "cpt-watch-transfers"), "default")
+    buses = dict.fromkeys(("cpt-watch-ends", "cpt-watch-relays", "cpt-watch-transfers", "cpt-share-limits"), "default")
     for name in names:
         events.disable_rule(Name=name, EventBusName=buses.get(name, "cpt"))
     try:

@@ -14,6 +14,7 @@ from local.endpoints import TRUST
 from tests.e2e.account import HOME, LARGE, OTHER, SLOW_MBPS, Account
 from tests.e2e.cdk import cdk_of, leave, statuses
 from tests.e2e.files import make_files
+from tests.e2e.people import having
 
 ALLOW = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:GetObject", "Resource": "*"}]}
 
@@ -133,6 +134,11 @@ def test_nothing_is_left_after_the_documented_set_up(removed: Removed, monkeypat
     slow = account.request(source, removed.work / "out", relays={"pairs": 1}, bandwidthLimitMbps=SLOW_MBPS)
     arn = account.start(slow, "running")
     cloud.wait_for(lambda: account.progress("running").get("bytes"), 60)
+    # One that comes more often could start a transfer in the middle of the removal.
+    (removed.work / "request.json").write_text(json.dumps(account.request(source, removed.work / "more")))
+    add = ("add", "often", removed.work / "request.json", "--expression", "cron(0 0 1 1 ? 2199)")
+    added = having(account, "scheduler").cpt("schedule", *add)
+    assert added.exit_code == ExitCode.SUCCEEDED, added.output
 
     # While it runs, nothing is undone: its machines would lose their permissions.
     refused = leave(cloud, removed.settings, removed.work, monkeypatch, "--yes")
@@ -146,6 +152,7 @@ def test_nothing_is_left_after_the_documented_set_up(removed: Removed, monkeypat
     assert first.code == ExitCode.UNFIT
     assert {tie["message"] for tie in first.of("holds")} == {f"the machine {account.source} is in the deployment's VPC"}
     assert [tie for tie in first.ties if tie.get("result", "undone") != "undone"] == []
+    assert cloud.client("scheduler").list_schedules(GroupName="cpt-starts")["Schedules"] == []
     assert cloud.live_relays() == []
     assert [role["RoleName"] for role in roles(iam, policy)] == ["cpt-endpoint"]
     assert ec2.describe_network_interfaces(Filters=worn)["NetworkInterfaces"] == []
@@ -162,7 +169,15 @@ def test_nothing_is_left_after_the_documented_set_up(removed: Removed, monkeypat
 
     disks = ec2.describe_volumes()["Volumes"]
     assert [disk["Attachments"][0]["InstanceId"] for disk in disks] == [account.destination]
-    kept = {disks[0]["VolumeId"], "own", "own-data", "somebody", group, interface["NetworkInterfaceId"]}
+    kept = {
+        disks[0]["VolumeId"],
+        "own",
+        "own-data",
+        "somebody",
+        "person-scheduler",
+        group,
+        interface["NetworkInterfaceId"],
+    }
     remains = {line for line in present(cloud) - removed.before if line.split(maxsplit=2)[2] not in kept}
     assert remains == set()
     (interface,) = ec2.describe_network_interfaces(NetworkInterfaceIds=[which["NetworkInterfaceId"]])[

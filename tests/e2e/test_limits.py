@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.main import app
+from tests.chaos.extent import only_full
 from tests.e2e.account import HOME, OTHER, Account
 from tests.e2e.files import make_files, tree
 from tests.e2e.test_events import rules_disabled
@@ -52,6 +53,7 @@ def shown(account: Account, side: str, name: str) -> str:
     return account.shell(machine, region, f"systemctl show --property={name} cpt-{role}-{NAME}").strip()
 
 
+@only_full
 def test_the_rate_follows_the_timetable_then_a_person_then_the_timetable_again(
     account: Account, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.chaos.extent import only_full
 from tests.e2e.account import HOME, LARGE, OTHER, Account
 from tests.e2e.files import make_files, tree
 from tests.e2e.test_events import begin, finish, joined, rules_disabled, source_relay, states_of
@@ -28,6 +29,7 @@ def waiting(account: Account) -> dict[str, int]:
     return {"shown": int(found[names[0]]), "hidden": int(found[names[1]])}
 
 
+@only_full
 def test_relay_that_only_the_queue_tells_of_is_replaced_when_its_event_comes_again(
     account: Account, tmp_path: Path
 ) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from cli.aws import configuration
 from cli.exit_codes import ExitCode
 from cli.figures import tell_figures
 from cli.main import app
+from cli.settings import configuration
 from lambdas.adapters.environment import spread
 from local.cloud import LocalCloud
 from local.config import LocalConfig

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cli.main import app
-from cli.transfer_state import read_state
+from cli.state_reading import read_state
 from tests.chaos.extent import cases, only_full
 from tests.e2e.account import HOME, OTHER, Account
 from tests.e2e.files import make_files, tree
@@ -110,6 +110,7 @@ def test_relays_that_die_under_it_fail_it_with_the_reason_and_leave_nothing(acco
     nothing_left(account, "measures-nothing")
 
 
+@only_full
 def test_person_chooses_how_many_pairs_are_measured(measuring: Account, tmp_path: Path) -> None:
     source = make_files(tmp_path / "set", large_bytes=1_000_000)
     request = measuring.request(source, tmp_path / "out", profile="measure", approval="required")

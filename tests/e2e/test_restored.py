@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.extent import cases
+from tests.chaos.extent import only_full
 from tests.e2e.account import Account
 from tests.e2e.story import Story
 
@@ -37,15 +37,14 @@ STORIES = {
     "files removed while data moves": ("run while files vanish", "succeed"),
 }
 
-SHORT = ["tables of before it succeeded"]
-
 
 @pytest.fixture(scope="module")
 def account(make_account: Callable[..., Account]) -> Account:
     return make_account()
 
 
-@pytest.mark.parametrize("story", cases(list(STORIES), SHORT))
+@only_full
+@pytest.mark.parametrize("story", list(STORIES))
 def test_success_means_that_every_file_is_there(account: Account, tmp_path: Path, story: str) -> None:
     number = list(STORIES).index(story)
     Story(account, tmp_path, f"restored-{number}", seed=number).tell(*STORIES[story])

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from cli.aws import configuration
 from cli.figures import tell_figures
+from cli.settings import configuration
 from local.cloud import LocalCloud
 from local.config import Fault, LocalConfig
 from tests.chaos.extent import only_full
@@ -158,6 +158,7 @@ def links_measured(account: Account) -> set[tuple[str, str]]:
     return {(link["fromRegion"], link["toRegion"]) for link in links if link["samples"]}
 
 
+@only_full
 def test_every_hop_is_pre_tested_and_each_link_learns_its_rate(wide: Account, tmp_path: Path) -> None:
     # So much that something is left to move after the pre-test.
     source = make_files(tmp_path / "set", large_bytes=3 * LARGE)

@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+from tests.chaos.extent import only_full
 from tests.e2e.account import LARGE, Account
 from tests.e2e.files import make_files, tree
 
 NAMES = ("left", "middle", "right")
 
 
+@only_full
 def test_transfers_to_paths_of_one_machine_arrive_side_by_side(account: Account, tmp_path: Path) -> None:
     sources = {name: make_files(tmp_path / name, large_bytes=LARGE) for name in NAMES}
     arns = {

@@ -31,12 +31,13 @@ def narrow(make_account: Callable[..., Account]) -> Account:
 
 
 # The sender may find out by itself that a frozen relay does not answer new lanes.
+@only_full
 @pytest.mark.parametrize(
     ("name", "harm", "causes"),
     [
         ("slow", SLOW_DOWN, ("slow: ",)),
         # That a frozen relay is replaced, test_routes.py shows at a third region's, in half the time.
-        pytest.param("silent", FREEZE, ("nothing came through it", "relay source-1-0"), marks=only_full),
+        ("silent", FREEZE, ("nothing came through it", "relay source-1-0")),
     ],
 )
 def test_relay_that_carries_too_little_is_replaced(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cli.aws import configuration
+from cli.settings import configuration
 from local.config import Fault
 from tests.chaos.extent import cases, only_full
 from tests.e2e.account import HOME, LARGE, OTHER, SLOW_MBPS, Account, Run

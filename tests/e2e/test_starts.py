@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from cli.exit_codes import ExitCode
 from tests.e2e.account import HOME, OTHER, Account
 from tests.e2e.files import make_files, tree
+from tests.e2e.people import having, refused
 
 USE = Path("docs/use.md").read_text()
 
@@ -119,22 +121,20 @@ def test_data_that_is_written_starts_its_template(account: Account, tmp_path: Pa
     assert (tmp_path / "out" / "a.csv").read_text() == "1,2\n"
 
 
-def test_schedule_starts_each_time_that_it_is_due(account: Account, tmp_path: Path) -> None:
-    """As above: the schedule is that of the template."""
+def test_schedule_that_somebody_adds_starts_each_time_that_it_is_due(
+    account: Account, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They have the right to pass the schedules' role, and no other that would start anything."""
+    monkeypatch.chdir(tmp_path)
     source = make_files(tmp_path / "set", large_bytes=1000)
-    request = account.request(source, tmp_path / "out", relays={"pairs": 0})
-    detail = {"schedule": "often", "scheduledTime": "<aws.scheduler.scheduled-time>", "request": request}
-    scheduler = account.aws.client("scheduler")
-    target = {
-        "Arn": function(account, "cpt-start-from-schedule"),
-        "RoleArn": scheduler_role(account, "cpt-start-from-schedule"),
-        "Input": json.dumps({"detail-type": "Scheduled Start", "detail": detail}),
-    }
-    scheduler.create_schedule(
-        Name="often", ScheduleExpression="rate(1 minute)", FlexibleTimeWindow={"Mode": "OFF"}, Target=target
-    )
+    request = tmp_path / "request.json"
+    request.write_text(json.dumps(account.request(source, tmp_path / "out", relays={"pairs": 0})))
+    person = having(account, "scheduler")
+    added = person.cpt("schedule", "add", "often", request, "--expression", "rate(1 minute)")
+    assert added.exit_code == ExitCode.SUCCEEDED, added.output
     account.cloud.wait_for(lambda: len(executions(account, "often-")) >= 2, 60)
-    scheduler.delete_schedule(Name="often")
+    refused(person.cpt("start", request))
+    assert person.cpt("schedule", "remove", "often").exit_code == ExitCode.SUCCEEDED
     ended = [account.wait(arn) for arn in executions(account, "often-")]
     assert "SUCCEEDED" in {run.status for run in ended}
     # One that was due while another still wrote there was refused.
@@ -148,19 +148,6 @@ def test_request_that_waits_goes_on_when_the_destination_is_free(account: Accoun
     run = account.wait(arn)
     assert (run.status, run.cause) == ("SUCCEEDED", None)
     assert tree(work / "out" / "set") == tree(work / "set")
-
-
-def scheduler_role(account: Account, name: str) -> str:
-    """A role as the template's schedules have it."""
-    iam = account.aws.client("iam")
-    trust = {"Effect": "Allow", "Principal": {"Service": "scheduler.amazonaws.com"}, "Action": "sts:AssumeRole"}
-    invoke = {"Effect": "Allow", "Action": "lambda:InvokeFunction", "Resource": function(account, name)}
-    document = {"Version": "2012-10-17"}
-    made = iam.create_role(RoleName="often", AssumeRolePolicyDocument=json.dumps({**document, "Statement": [trust]}))
-    iam.put_role_policy(
-        RoleName="often", PolicyName="invoke", PolicyDocument=json.dumps({**document, "Statement": [invoke]})
-    )
-    return str(made["Role"]["Arn"])
 
 
 def function(account: Account, name: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.aws import configuration
+from cli.settings import configuration
 from tests.chaos.extent import only_full
 from tests.e2e.account import HOME, OTHER, Account
 from tests.e2e.files import make_files, tree
@@ -35,6 +35,11 @@ def states(account: Account, region: str, instance_ids: set[str]) -> set[str]:
     """States of these instances."""
     answer = account.cloud.client("ec2", region).describe_instances(InstanceIds=sorted(instance_ids))
     return {item["State"]["Name"] for reservation in answer["Reservations"] for item in reservation["Instances"]}
+
+
+def running(account: Account, name: str, region: str) -> set[str]:
+    """Relays of a transfer that run there."""
+    return {item["InstanceId"] for item in account.launched(name, region) if item["State"]["Name"] == "running"}
 
 
 @only_full
@@ -80,10 +85,11 @@ def test_relay_that_was_stopped_and_started_ends_itself(hurried: Account) -> Non
 def test_relays_whose_sender_died_end_themselves(hurried: Account, tmp_path: Path) -> None:
     source = make_files(tmp_path / "set", large_bytes=LARGE)
     arn = hurried.start(hurried.request(source, tmp_path / "out", relays={"pairs": 1}), "orphans")
-    hurried.cloud.wait_for(lambda: [node["state"] for node in hurried.nodes("orphans")] == ["JOINED"] * 2, 60)
+    # On a busy machine a relay may be late with twelve seconds of life, and be replaced.
+    hurried.cloud.wait_for(lambda: [node["state"] for node in hurried.nodes("orphans")].count("JOINED") == 2, 60)
     hurried.shell(hurried.source, HOME, "systemctl stop 'cpt-send-*'")
-    orphans = {at: {item["InstanceId"] for item in hurried.launched("orphans", at)} for at in (HOME, OTHER)}
-    assert {state for region, ids in orphans.items() for state in states(hurried, region, ids)} == {"running"}
+    orphans = {at: running(hurried, "orphans", at) for at in (HOME, OTHER)}
+    assert all(orphans.values())
     hurried.cloud.wait_for(
         lambda: all(states(hurried, at, ids) == {"terminated"} for at, ids in orphans.items()), 6 * LIFE
     )

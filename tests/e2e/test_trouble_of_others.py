@@ -67,6 +67,7 @@ def test_an_end_that_writes_nonsense_costs_no_other_transfer_its_heartbeats(acco
     assert finish(account, healthy, "b-healthy").status == "SUCCEEDED"
 
 
+@only_full
 def test_heartbeats_go_on_though_ec2_of_a_region_hangs(account: Account, tmp_path: Path) -> None:
     source = make_files(tmp_path / "set", large_bytes=LARGE)
     arn = begin(account, source, tmp_path / "out", "hanging")

@@ -17,6 +17,11 @@ const ENDS = {
   source: { instanceId: 'i-0aaaaaaaaaaaaaaa1', region: 'us-west-2', paths: ['/mnt/exports/{key}'] },
   destination: { instanceId: 'i-0bbbbbbbbbbbbbbb2', region: 'eu-west-1', path: '/restore' },
 };
+const MY_DATA = { bucket: 'my-data', prefix: 'backup/', region: 'eu-west-1', read: true };
+const KEY = 'arn:aws:kms:us-west-2:123456789012:key/1234abcd';
+const ELEVEN = Array.from({ length: 11 }, (_, index) => ({ ...MY_DATA, prefix: `p${index}/` }));
+/** Settings whose only bucket is changed. */
+const bucket = (change: object): Record<string, unknown> => ({ buckets: [{ ...MY_DATA, ...change }] });
 /** Settings whose only start has this template. */
 const asked = (change: object): Record<string, unknown> => ({
   starts: { objects: { a: { bucket: 'exports', request: { ...ENDS, ...change } } } },
@@ -59,6 +64,14 @@ describe('settings', () => {
     const { starts } = readSettings({ ...TWO_REGIONS, starts: { objects: { a: { bucket: 'exports', request } }, schedules } });
     expect(starts.objects[0]?.request).toEqual(request);
     expect(starts.schedules[0]?.request).toEqual(request);
+  });
+
+  it('take buckets, of which no right is given that is not written', () => {
+    const { buckets } = readSettings({ ...TWO_REGIONS, buckets: [MY_DATA, { bucket: 'archive', region: 'us-west-2', write: true }] });
+    expect(buckets).toEqual([
+      { ...MY_DATA, write: false, delete: false, starts: false },
+      { bucket: 'archive', prefix: '', region: 'us-west-2', read: false, write: true, delete: false, starts: false },
+    ]);
   });
 
   it('take an existing VPC', () => {
@@ -144,6 +157,27 @@ describe('a bad setting is refused by key, value and remedy', () => {
       'cpt.starts.schedules.a.timeZone',
       '"Mars/Olympus"',
     ],
+    ['a bucket without its region', { buckets: [{ bucket: 'my-data' }] }, 'cpt.buckets[0].region', 'missing'],
+    ['a bucket by its ARN', bucket({ bucket: 'arn:aws:s3:::my-data' }), 'cpt.buckets[0].bucket', '"arn:aws:s3:::my-data"'],
+    ['a directory bucket', bucket({ bucket: 'my-data--usw2-az1--x-s3' }), 'cpt.buckets[0].bucket', '"my-data--usw2-az1--x-s3"'],
+    ['a prefix without a slash', bucket({ prefix: 'backup' }), 'cpt.buckets[0].prefix', '"backup"'],
+    ['a prefix that a policy would read as any', bucket({ prefix: '*/' }), 'cpt.buckets[0].prefix', '"*/"'],
+    ['a prefix with a variable of policies', bucket({ prefix: '${aws:userid}/' }), 'cpt.buckets[0].prefix', '"${aws:userid}/"'],
+    ['a prefix above the bucket', bucket({ prefix: '/' }), 'cpt.buckets[0].prefix', '"/"'],
+    ['a prefix that is too long', bucket({ prefix: `${'a'.repeat(80)}/` }), 'cpt.buckets[0].prefix', `"${'a'.repeat(80)}/"`],
+    ['a right as a word', bucket({ read: 'yes' }), 'cpt.buckets[0].read', '"yes"'],
+    ['a right that is none', bucket({ list: true }), 'cpt.buckets[0].list', 'true'],
+    ['a bucket for nothing', bucket({ read: false }), 'cpt.buckets[0].read', 'false'],
+    ['who deletes and does not write', bucket({ delete: true }), 'cpt.buckets[0].delete', 'true'],
+    ['starts by objects that nobody may read', bucket({ read: false, write: true, starts: true }), 'cpt.buckets[0].starts', 'true'],
+    ['starts by objects of a region of which nobody tells', bucket({ region: 'ap-south-1', starts: true }), 'cpt.buckets[0].starts', 'true'],
+    ['starts by objects of the control bucket', bucket({ bucket: 'cpt-control-1-us-west-2', starts: true }), 'cpt.buckets[0].starts', 'true'],
+    ['a bucket of another partition', bucket({ region: 'cn-north-1' }), 'cpt.buckets[0].region', '"cn-north-1"'],
+    ['a key by its alias', bucket({ kmsKey: 'alias/mine' }), 'cpt.buckets[0].kmsKey', '"alias/mine"'],
+    ['a key of another region', bucket({ kmsKey: KEY }), 'cpt.buckets[0].kmsKey', `"${KEY}"`],
+    ['the same bucket twice', { buckets: [MY_DATA, MY_DATA] }, 'cpt.buckets[1].bucket', '"my-data"'],
+    ['eleven buckets', { buckets: ELEVEN }, 'cpt.buckets', JSON.stringify(ELEVEN)],
+    ['buckets by name', { buckets: { 'my-data': { read: true } } }, 'cpt.buckets', '{"my-data":{"read":true}}'],
     ['starts as a list', { starts: [] }, 'cpt.starts', '[]'],
     ['a template with a name', asked({ name: 'x' }), 'cpt.starts.objects.a.request.name', '"x"'],
     ['a template that goes on', asked({ resume: true }), 'cpt.starts.objects.a.request.resume', 'true'],

@@ -2,7 +2,7 @@ import Ajv2020 from 'ajv/dist/2020';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import contract from '../../contracts/function-environment.schema.json';
-import { CALLS, REACTIONS, STATES } from '../../infra/lib/names';
+import { CALLS, REACTIONS, SEALING, STATES, WAVE_STATES } from '../../infra/lib/names';
 import {
   endpointPolicy,
   environmentBytes,
@@ -83,7 +83,7 @@ it('the control bucket is private, refuses plain HTTP, tells EventBridge, and fo
     },
     NotificationConfiguration: { EventBridgeConfiguration: { EventBridgeEnabled: true } },
     LifecycleConfiguration: {
-      Rules: ['transfers/', 'ends/', 'requests/'].map((prefix) =>
+      Rules: ['transfers/', 'ends/', 'requests/', 'keys/', 'copies/'].map((prefix) =>
         Match.objectLike({ Prefix: prefix, ExpirationInDays: 30, Status: 'Enabled' }),
       ),
     },
@@ -100,7 +100,7 @@ it('the control bucket is private, refuses plain HTTP, tells EventBridge, and fo
 describe('functions', () => {
   it('are one per state, per reaction, and per call of people', () => {
     expect(functions.map(({ FunctionName }) => FunctionName).sort()).toEqual(
-      [...STATES, ...REACTIONS, ...CALLS].map((handler) => `cpt-${handler.replaceAll('_', '-')}`).sort(),
+      [...STATES, ...WAVE_STATES, ...REACTIONS, ...CALLS].map((handler) => `cpt-${handler.replaceAll('_', '-')}`).sort(),
     );
   });
 
@@ -114,8 +114,15 @@ describe('functions', () => {
     }
   });
 
-  it('share one asset', () => {
-    expect(new Set(functions.map(({ Code }) => JSON.stringify(Code))).size).toBe(1);
+  it('share one asset, but those that seal, whose asset has the library for it', () => {
+    const assets = (sealing: boolean): Set<string> =>
+      new Set(
+        functions
+          .filter(({ FunctionName }) => sealing === SEALING.some((name) => FunctionName === `cpt-${name.replaceAll('_', '-')}`))
+          .map(({ Code }) => JSON.stringify(Code)),
+      );
+    expect([assets(false).size, assets(true).size]).toEqual([1, 1]);
+    expect(assets(true)).not.toEqual(assets(false));
   });
 
   it('have a role and a log group with an end of their own', () => {
@@ -168,6 +175,7 @@ describe('functions', () => {
     expect(kept(control)).toEqual([]);
     expect(kept(synthesize({ reservedConcurrency: 5 }).control).sort()).toEqual([
       ['cpt-finish-transfer', 5],
+      ['cpt-issue-credentials', 5],
       ['cpt-watch-ends', 5],
     ]);
   });
@@ -232,6 +240,7 @@ it('outputs what an operator attaches and starts', () => {
     'DecideApprovalFunctionArn',
     'EstimateRequestFunctionArn',
     'LimitTransferFunctionArn',
+    'DrainSeatFunctionArn',
     'TeardownRequestFunctionArn',
     'TransfersTableName',
     'ChunksTableName',

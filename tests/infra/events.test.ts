@@ -7,7 +7,6 @@ import { resources, statementsOf, synthesize, text } from './synthesis';
 const { control, region } = synthesize();
 const functions = Object.values(resources(control, 'AWS::Lambda::Function'));
 const rules = Object.values(resources(control, 'AWS::Events::Rule'));
-
 describe('rules', () => {
   const expected: [string, string, object][] = [
     ['cpt-retry-chunk', 'cpt-retry-chunk', { 'detail-type': ['Chunk Failed'] }],
@@ -19,9 +18,11 @@ describe('rules', () => {
         'detail-type': ['Relay Lost', 'Relay Slow', 'Relay Warned'],
       },
     ],
-    ['cpt-grow-relays', 'cpt-grow-relays', { source: ['cpt.control'], 'detail-type': ['Rate Fell'] }],
+    ['cpt-grow-relays', 'cpt-grow-relays', { source: ['cpt.control'], 'detail-type': ['Rate Fell', 'Transfer Unpaused'] }],
     ['cpt-replan-routes', 'cpt-replan-routes', { source: ['cpt.control'], 'detail-type': ['Plan Due'] }],
+    ['cpt-close-window', 'cpt-close-window', { source: ['cpt.control'], 'detail-type': ['Window Due'] }],
     ['cpt-lose-end', 'cpt-lose-end', { source: ['cpt.control'], 'detail-type': ['End Lost'] }],
+    ['cpt-issue-credentials', 'cpt-issue-credentials', { source: ['cpt.agent'], 'detail-type': ['Credentials Wanted'] }],
     ['cpt-finish-transfer', 'cpt-finish-transfer', { 'detail-type': ['Transfer Delivered', 'Transfer Failed'] }],
     [
       'cpt-start-from-object',
@@ -37,6 +38,12 @@ describe('rules', () => {
     const found = rules.find(({ Name }) => Name === rule);
     expect(found?.EventPattern).toMatchObject(pattern);
     expect(targetsOf(found)).toEqual([target]);
+  });
+
+  it('executions of both state machines that end without having cleaned up are swept', () => {
+    const { detail } = rules.find(({ Name }) => Name === 'cpt-sweep-execution')?.EventPattern as { detail: { stateMachineArn: unknown[] } };
+    const machines = detail.stateMachineArn.map((machine) => text(machine).split('stateMachine:')[1]);
+    expect(machines).toEqual(['cpt-transfer', 'cpt-waves']);
   });
 
   it.each(['cpt-watch-ends', 'cpt-watch-relays', 'cpt-watch-transfers'])('a schedule invokes %s every minute', (name) => {
@@ -61,8 +68,10 @@ describe('rules', () => {
   it('listen where their events arrive: those of agents and relays on the bus, executions on the default bus', () => {
     const onBus = rules.filter(({ EventBusName }) => EventBusName !== undefined).map(({ Name }) => Name);
     expect(onBus.sort()).toEqual([
+      'cpt-close-window',
       'cpt-finish-transfer',
       'cpt-grow-relays',
+      'cpt-issue-credentials',
       'cpt-lose-end',
       'cpt-machine-ends',
       'cpt-notify',
@@ -84,8 +93,8 @@ describe('rules', () => {
     }
     const asked = functions.filter(({ DeadLetterConfig }) => DeadLetterConfig !== undefined);
     const unasked = REACTIONS.filter((name) => !asked.some(({ FunctionName }) => FunctionName === `cpt-${name.replaceAll('_', '-')}`));
-    expect(asked).toHaveLength(REACTIONS.length - 1);
-    expect(unasked).toEqual(['tell_machine_ends']); // its queue hands over what failed too often
+    expect(asked).toHaveLength(REACTIONS.length - 2);
+    expect(unasked).toEqual(['tell_machine_ends', 'collect_object']); // their queues hand over what failed too often
   });
 
   it('have an alarm on every dead-letter queue that leads to the runbook', () => {

@@ -11,18 +11,20 @@ const LAMBDA_LIMIT = 250 * 1024 * 1024; // unzipped, layers included
 
 const scratch = path.join(ROOT, '.cache', 'synth');
 mkdirSync(scratch, { recursive: true });
-const outdir = mkdtempSync(path.join(scratch, 'asset-'));
+const outdirs: string[] = [];
 afterAll(() => {
-  rmSync(outdir, { recursive: true, force: true });
+  for (const outdir of outdirs) rmSync(outdir, { recursive: true, force: true });
 });
 
-function bundle(): string {
+function bundle(sealing = false): string {
+  const outdir = mkdtempSync(path.join(scratch, 'asset-'));
+  outdirs.push(outdir);
   const umask = process.umask(0o077);
   const app = new App({ outdir, analyticsReporting: false });
   new lambda.Function(new Stack(app, 'Stack'), 'Any', {
     runtime: RUNTIME,
     handler: 'any.any',
-    code: pythonCode(),
+    code: pythonCode({ sealing }),
   });
   app.synth();
   process.umask(umask);
@@ -48,13 +50,25 @@ describe('the asset of the Lambdas', () => {
     expect(
       files
         .filter((file) => file.startsWith('lambdas') && !file.endsWith('.py') && !file.endsWith('requirements.txt'))
-        .map((file) => path.relative(path.join('lambdas', 'core', 'report', 'page', 'templates'), file))
+        .map((file) => path.relative(path.join('lambdas', 'core'), file))
         .sort(),
-    ).toEqual(['map.html', 'pictures.html', 'report.css', 'report.html']);
+    ).toEqual([
+      ...['map.html', 'pictures.html', 'report.css', 'report.html'].map((file) => path.join('report', 'page', 'templates', file)),
+      ...['live.css', 'message.html', 'overview.html', 'parts.html', 'transfer.html', 'waves.html'].map((file) => path.join('watch', 'templates', file)),
+    ]);
   });
 
   it('has the locked requirements, so that its hash is another one when a package is', () => {
     expect(files).toContain(path.join('lambdas', 'requirements.txt'));
+  });
+
+  it('has what sealing takes for those functions alone that seal, and nothing else differs', () => {
+    const without = (text: string): boolean => !/^(cryptography|cffi|_cffi_backend|pycparser)([-.]|$)/.test(text);
+    const all = readdirSync(bundle(true));
+    expect(all).toEqual(expect.arrayContaining(['cryptography', 'cffi', 'pycparser']));
+    expect(all.some((name) => name.startsWith('_cffi_backend.'))).toBe(true);
+    expect(readdirSync(folder).filter((name) => !without(name))).toEqual([]);
+    expect(all.filter(without).sort()).toEqual(readdirSync(folder).sort());
   });
 
   it('can be read by the user as whom functions run, whatever the umask of the synthesis', () => {
@@ -76,6 +90,11 @@ describe('the asset of the Lambdas', () => {
       expect(head.readUInt16LE(18), file).toBe(X86_64);
       expect(file).toMatch(new RegExp(`cpython-${RUNTIME.name.replace(/\D/g, '')}-|abi3`));
     }
+  });
+
+  it('has nothing that differs between two machines that bundle it', () => {
+    expect(files.filter((file) => file.startsWith('bin/') || path.basename(file) === 'RECORD')).toEqual([]);
+    for (const file of files) expect(readFileSync(path.join(folder, file)).includes(`${ROOT}/`), file).toBe(false);
   });
 
   it('fits into Lambda', () => {

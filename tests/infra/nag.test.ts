@@ -2,7 +2,7 @@ import { Validations } from 'aws-cdk-lib';
 import { IConstruct } from 'constructs';
 import { describe, expect, it } from 'vitest';
 import { acknowledgeWildcards } from '../../infra/lib/access/access';
-import { synthesize } from './synthesis';
+import { BUCKETS, synthesize } from './synthesis';
 
 /** `[path, id, reason]` of every AwsSolutions rule that somebody acknowledged. */
 function acknowledgements(root: IConstruct): [string, string, string][] {
@@ -39,6 +39,10 @@ describe('cdk-nag’s AwsSolutions checks', () => {
       schedules: { nightly: { expression: 'rate(1 day)', request } },
     };
     expect(() => synthesize({ starts }, { nag: true })).not.toThrow();
+  });
+
+  it('find nothing with buckets', () => {
+    expect(() => synthesize({ buckets: BUCKETS }, { nag: true })).not.toThrow();
   });
 
   it('are acknowledged on one resource at a time, one wildcard at a time, with a reason', () => {

@@ -56,7 +56,7 @@ function* suffixed(value: unknown): Generator<string[]> {
   } else if (typeof value === 'object' && value !== null) for (const one of Object.values(value)) yield* suffixed(one);
 }
 
-const CRATES = ['src', 'wire', 'process', 'record', 'ends', 'ends-posix', 'control', 'control-aws', 'command-line'];
+const CRATES = ['src', 'wire', 'process', 'record', 'ends', 'ends-posix', 'ends-s3', 'control', 'control-aws', 'command-line'];
 const SOURCES = ['infra', 'statemachine', 'lambdas', 'cli', 'relay-ami/image', ...CRATES.map((crate) => `relay-ami/relay/${crate}`)];
 
 function* files(folder: string): Generator<string> {

@@ -46,6 +46,6 @@ describe('of a deployment that is removed', () => {
     const functions = templates.flatMap((template) => Object.values(resources(template, 'AWS::Lambda::Function')));
     const logs = functions.map(({ FunctionName }) => `/aws/lambda/${text(FunctionName)}`);
     expect(functions.length).toBeGreaterThan(20);
-    expect(kept(...templates).sort()).toEqual([...logs, '/aws/vendedlogs/states/cpt-transfer'].sort());
+    expect(kept(...templates).sort()).toEqual([...logs, ...['transfer', 'waves'].map((name) => `/aws/vendedlogs/states/cpt-${name}`)].sort());
   });
 });

@@ -36,6 +36,20 @@ export const TEN_REGIONS = Object.fromEntries(
   ]),
 );
 
+/** One that is read, one that is written, and one that is mirrored into, with a key of its owner's. */
+export const BUCKETS = [
+  { bucket: 'archive', region: 'us-west-2', read: true },
+  { bucket: 'my-data', prefix: 'backup/', region: 'eu-west-1', read: true, write: true },
+  {
+    bucket: 'mirrors',
+    prefix: 'team-a/',
+    region: 'eu-west-1',
+    write: true,
+    delete: true,
+    kmsKey: 'arn:aws:kms:eu-west-1:123456789012:key/1234abcd',
+  },
+];
+
 export const TWO_REGIONS = { homeRegion: 'us-west-2', regions: { 'us-west-2': {}, 'eu-west-1': {} } };
 
 export interface Synthesis {
@@ -173,7 +187,7 @@ export function policies(template: Template): Policy[] {
 
 /** The policy that people attach to the roles of their machines. */
 export function endpointPolicy(control: Template): Record<string, unknown> | undefined {
-  return Object.values(resources(control, 'AWS::IAM::ManagedPolicy')).find(({ ManagedPolicyName }) => ManagedPolicyName);
+  return Object.values(resources(control, 'AWS::IAM::ManagedPolicy')).find(({ ManagedPolicyName }) => ManagedPolicyName === 'cpt-endpoint');
 }
 
 /** Replaces what CloudFormation fills in by text of its real length: 12 digits of an account, a partition, an ARN. */

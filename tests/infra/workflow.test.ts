@@ -5,7 +5,7 @@ import * as lambda from 'aws-cdk-lib/aws-lambda';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-stepfunctions-tasks';
 import validateAsl from 'asl-validator';
 import { describe, expect, it } from 'vitest';
-import { functionPlaceholder, MEASURING_STATES, pascalCase, STATES } from '../../infra/lib/names';
+import { COPYING_STATES, functionPlaceholder, MEASURING_STATES, pascalCase, STATES } from '../../infra/lib/names';
 import { workflowDefinition } from '../../infra/lib/workflow-definition';
 import { resources, ROOT, synthesize, text } from './synthesis';
 
@@ -16,6 +16,7 @@ interface State {
   readonly Retry?: readonly { ErrorEquals: string[]; IntervalSeconds: number; MaxAttempts: number }[];
   readonly Error?: string;
   readonly Branches?: readonly StateMachine[];
+  readonly ItemProcessor?: StateMachine;
 }
 interface StateMachine {
   readonly States: Readonly<Record<string, State>>;
@@ -31,11 +32,11 @@ function tasksOf(machine: StateMachine): [string, string][] {
   );
 }
 
-/** Every state with its name, in branches too. */
+/** Every state with its name, in branches and maps too; those that only warm functions call many by one state. */
 function statesOf({ States }: StateMachine): [string, State][] {
   return Object.entries(States).flatMap(([name, state]): [string, State][] => [
     [name, state],
-    ...(state.Branches ?? []).flatMap(statesOf),
+    ...[...(state.Branches ?? []), ...(state.ItemProcessor && name !== 'Warm Functions' ? [state.ItemProcessor] : [])].flatMap(statesOf),
   ]);
 }
 
@@ -194,25 +195,36 @@ describe('the fleet branch', () => {
   });
 });
 
-describe('an execution that only measures', () => {
+describe('an execution that measures, or copies between buckets', () => {
   const machine = JSON.parse(ASL) as { States: Record<string, Record<string, unknown>> };
   const taskNames = (state: Record<string, unknown>): string[] => [
     ...(state.Type === 'Task' ? [(state.Arguments as { FunctionName: string }).FunctionName.slice(2, -'FunctionArn}'.length)] : []),
-    ...((state.Branches ?? []) as StateMachine[]).flatMap(({ States }) => Object.values(States).flatMap((one) => taskNames(one as never))),
+    ...[...((state.Branches ?? []) as StateMachine[]), ...(state.ItemProcessor === undefined ? [] : [state.ItemProcessor as StateMachine])]
+      .flatMap(({ States }) => Object.values(States).flatMap((one) => taskNames(one as never))),
   ];
 
   it('is told from a transfer once, by the first state after its request is accepted', () => {
-    expect(machine.States['Validate Request']?.Next).toBe('Is It Only to Measure?');
-    expect(machine.States['Is It Only to Measure?']).toMatchObject({
-      Choices: [{ Condition: "{% $transfer.request.profile = 'measure' %}", Next: 'Look at Measured Ends' }],
+    expect(machine.States['Validate Request']?.Next).toBe('Is It to Measure or to Copy?');
+    expect(machine.States['Is It to Measure or to Copy?']).toMatchObject({
+      Choices: [
+        { Condition: "{% $transfer.request.profile = 'measure' %}", Next: 'Look at Measured Ends' },
+        {
+          Condition: "{% $transfer.request.source.kind = 'bucket' and $transfer.request.destination.kind = 'bucket' %}",
+          Next: 'Survey Buckets',
+        },
+      ],
       Default: 'Look at Ends',
     });
     expect(ASL.match(/profile/g)).toHaveLength(1);
+    expect(ASL.match(/'bucket'/g)).toHaveLength(2);
   });
 
-  it('shares no function with a transfer but the first and the last two, and is always torn down', () => {
+  it.each([
+    ['Look at Measured Ends', MEASURING_STATES],
+    ['Survey Buckets', COPYING_STATES],
+  ] as const)('shares from %s on no function with a transfer but the last two, and is always torn down', (first, functions) => {
     const seen = new Set<string>();
-    const todo = ['Look at Measured Ends'];
+    const todo: string[] = [first];
     for (let name = todo.pop(); name !== undefined; name = todo.pop()) {
       if (seen.has(name) || name === 'Tear Down') continue;
       seen.add(name);
@@ -223,7 +235,20 @@ describe('an execution that only measures', () => {
       todo.push(...[Next, Default, ...Choices.map((one) => one.Next)].filter((next) => next !== undefined));
     }
     const invoked = [...seen].flatMap((name) => taskNames(machine.States[name] ?? {}));
-    expect(invoked.sort()).toEqual(MEASURING_STATES.map(pascalCase).sort());
+    expect(invoked.sort()).toEqual(functions.map((one) => pascalCase(one)).sort());
+  });
+
+  it('copies the units of one round while the next one is listed, and hands on numbers alone', () => {
+    const { 'Copy Round': round, 'Is Everything Copied?': over } = machine.States;
+    expect(round).toMatchObject({
+      Items: '{% $append([-1], $round.units > 0 ? [0..$round.units - 1] : []) %}',
+      MaxConcurrency: '{% $round.width + 1 %}',
+      Assign: { round: '{% $states.result[0] %}' },
+      Next: 'Is Everything Copied?',
+    });
+    expect(over).toMatchObject({ Choices: [{ Next: 'Finish Copies' }], Default: 'Copy Round' });
+    const unit = (round?.ItemProcessor as { States: Record<string, object> }).States['Copy Unit'];
+    expect(unit).toMatchObject({ Output: {}, End: true });
   });
 });
 

@@ -11,6 +11,10 @@ from lambdas.adapters.world import World
 from tests.lambdas.builders import DESTINATION_ADDRESSES, DESTINATION_ID, IRELAND, SOURCE_ADDRESSES, SOURCE_ID, WEST
 from tests.lambdas.clock import FakeClock
 from tests.lambdas.machines import MemoryCommands, MemoryCompute
+from tests.lambdas.memory.agents import MemoryAgentRecords
+from tests.lambdas.memory.arrivals import MemoryAddedStarts, MemoryArrivals, MemorySchedules
+from tests.lambdas.memory.buckets import MemoryBuckets
+from tests.lambdas.memory.leftovers import MemoryLeftovers
 from tests.lambdas.memory.market import (
     MemoryInstanceTypes,
     MemoryPriceCache,
@@ -19,8 +23,8 @@ from tests.lambdas.memory.market import (
     MemorySpotMarket,
 )
 from tests.lambdas.memory.stores import (
-    MemoryAgentRecords,
     MemoryChunkStore,
+    MemoryCommonLimits,
     MemoryLaunchTurns,
     MemoryMirrors,
     MemoryNodeStore,
@@ -28,6 +32,7 @@ from tests.lambdas.memory.stores import (
     MemoryProfileStore,
     MemoryTokenStore,
     MemoryTransferStore,
+    MemoryWaves,
 )
 from tests.lambdas.services import (
     MemoryEvents,
@@ -36,7 +41,9 @@ from tests.lambdas.services import (
     MemoryMetrics,
     MemoryNotifications,
     MemoryObjects,
+    MemorySessions,
     MemorySubnets,
+    MemoryWatchedTransfers,
 )
 
 
@@ -57,20 +64,30 @@ class Cloud:
         self.transfers, self.locks, self.agents = MemoryTransferStore(), MemoryPathLocks(), MemoryAgentRecords()
         self.agents.answers = [commands.answers for commands in self.commands.values()]
         self.mirrors = MemoryMirrors()
-        self.turns = MemoryLaunchTurns()
+        self.turns, self.common_limits = MemoryLaunchTurns(), MemoryCommonLimits()
+        self.watched = MemoryWatchedTransfers()
+        self.waves = MemoryWaves()
         self.chunks, self.nodes, self.profiles = MemoryChunkStore(), MemoryNodeStore(), MemoryProfileStore()
         self.tokens, self.objects, self.events = MemoryTokenStore(), MemoryObjects(), MemoryEvents()
         self.executions, self.notifications, self.metrics = MemoryExecutions(), MemoryNotifications(), MemoryMetrics()
+        self.sessions = MemorySessions(self.clock)
+        self.arrivals, self.schedules = MemoryArrivals(), MemorySchedules()
+        self.added_starts = MemoryAddedStarts()
         self.price_list, self.price_cache = MemoryPriceList(), MemoryPriceCache()
+        self.buckets = MemoryBuckets(self.clock.now)
+        self.leftovers = MemoryLeftovers(self.buckets)
         self.spot_market = {region: MemorySpotMarket() for region in regions}
         self.instance_types = {region: MemoryInstanceTypes() for region in regions}
         self.quotas = {region: MemoryQuotas() for region in regions}
         self.world = World(
             env=replace(ENVIRONMENT, **settings),
             transfers=self.transfers,
+            watched=self.watched,
+            waves=self.waves,
             locks=self.locks,
             mirrors=self.mirrors,
             turns=self.turns,
+            common_limits=self.common_limits,
             agents=self.agents,
             chunks=self.chunks,
             nodes=self.nodes,
@@ -82,6 +99,12 @@ class Cloud:
             notifications=self.notifications,
             metrics=self.metrics,
             executions=self.executions,
+            sessions=self.sessions,
+            arrivals=self.arrivals,
+            added_starts=self.added_starts,
+            schedules=self.schedules,
+            buckets=lambda _source, _destination, _written, _session: self.buckets.opened(),
+            leftovers=self.leftovers.opened,
             clock=self.clock,
             price_list=self.price_list,
             price_cache=self.price_cache,

@@ -1,12 +1,18 @@
 """The other services in memory: networks, objects, events, letters, measures, executions."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from lambdas.core.errors import MissingPermission
 from lambdas.core.fleet.firewall import Rule
 from lambdas.core.fleet.launch_plan import Subnet, Way
 from lambdas.core.metrics import MetricName
+from lambdas.core.seats.credentials import SeatCredentials
+from lambdas.core.watch.overview import Execution, Running
+from lambdas.core.watch.transfer_state import TransferState
+from tests.lambdas.clock import FakeClock
 
 MACHINE = "arn:aws:states:us-west-2:000000000000:stateMachine:cpt-transfer"
 
@@ -70,6 +76,9 @@ class MemoryObjects:
     def read(self, key: str) -> bytes | None:
         return self.objects.get(key)
 
+    def size(self, key: str) -> int | None:
+        return len(self.objects[key]) if key in self.objects else None
+
     def lines(self, key: str) -> Iterator[bytes]:
         yield from self.objects[key].splitlines()
 
@@ -111,6 +120,36 @@ class MemoryMetrics:
 
 
 @dataclass
+class MemoryWatchedTransfers:
+    """Transfers as people watch them; tests say how they are."""
+
+    states: list[TransferState] = field(default_factory=list)
+
+    def running(self) -> Running:
+        running = [state for state in self.states if state.status == "ACTIVE"]
+        return Running(running, len(running))
+
+    def transfer(self, transfer_id: str) -> TransferState | None:
+        return next((state for state in self.states if state.transfer_id == transfer_id), None)
+
+
+@dataclass
+class MemorySessions:
+    """STS: each session has keys of its own. `missing`: why none can be had."""
+
+    clock: FakeClock
+    missing: str | None = None
+    asked: list[tuple[str, str, dict[str, Any], int]] = field(default_factory=list)
+
+    def assume(self, role: str, name: str, policy: str, seconds: int) -> SeatCredentials:
+        if self.missing:
+            raise MissingPermission(self.missing)
+        self.asked.append((role, name, json.loads(policy), seconds))
+        key, secret, token = (f"{word}-{len(self.asked)}" for word in ("ASIASECRET", "secret-key", "secret-token"))
+        return SeatCredentials(key, secret, token, expires_at=self.clock.now() + seconds)
+
+
+@dataclass
 class MemoryExecutions:
     """Step Functions; a token among `over` is one that nobody waits for any more."""
 
@@ -119,6 +158,10 @@ class MemoryExecutions:
     statuses: dict[str, str | None] = field(default_factory=dict)
     started: dict[str, Any] = field(default_factory=dict)
     stopped: dict[str, tuple[str, str]] = field(default_factory=dict)
+    over_executions: list[Execution] = field(default_factory=list)
+
+    def ended(self, most: int) -> list[Execution]:
+        return self.over_executions[:most]
 
     def start(self, name: str, request: Any) -> str:
         self.started.setdefault(name, request)

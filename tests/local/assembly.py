@@ -58,6 +58,9 @@ def handler(event, context):
             pass
     if action == "large":
         return "x" * event["bytes"]
+    if action == "say":
+        for number in range(event["lines"]):
+            print(event["mark"], number)
     if action == "identity":
         return {
             "arn": boto3.client("sts").get_caller_identity()["Arn"],

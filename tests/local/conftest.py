@@ -9,6 +9,7 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.config import Config
 
 from local.cloud import LocalCloud
 from local.config import LocalConfig
@@ -69,6 +70,46 @@ def cloud(tmp_path_factory: pytest.TempPathFactory, assembly_path: Path, grants_
 def vm(cloud: LocalCloud) -> str:
     """An instance of the home region that is online."""
     return cloud.launch_vm(HOME, "probe")
+
+
+@pytest.fixture(scope="module")
+def s3(cloud: LocalCloud) -> Any:
+    """A client that adds no checksum of its own, and does not try again."""
+    options = Config(
+        request_checksum_calculation="when_required",
+        response_checksum_validation="when_required",
+        retries={"total_max_attempts": 1},
+    )
+    return boto3.client(
+        "s3",
+        endpoint_url=cloud.endpoint,
+        region_name=HOME,
+        aws_access_key_id="test",
+        aws_secret_access_key="test",
+        config=options,
+    )
+
+
+@pytest.fixture(scope="module")
+def bucket(s3: Any) -> str:
+    name = f"objects-{uuid.uuid4()}"
+    s3.create_bucket(Bucket=name, CreateBucketConfiguration={"LocationConstraint": HOME})
+    return name
+
+
+@pytest.fixture(scope="module")
+def versioned(s3: Any) -> str:
+    """A bucket that keeps versions."""
+    name = f"versions-{uuid.uuid4()}"
+    s3.create_bucket(Bucket=name, CreateBucketConfiguration={"LocationConstraint": HOME})
+    s3.put_bucket_versioning(Bucket=name, VersioningConfiguration={"Status": "Enabled"})
+    return name
+
+
+@pytest.fixture
+def at(bucket: str) -> dict[str, str]:
+    """A key of this test's own."""
+    return {"Bucket": bucket, "Key": f"key-{uuid.uuid4()}"}
 
 
 @pytest.fixture

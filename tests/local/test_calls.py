@@ -129,8 +129,9 @@ def test_a_function_is_not_billed_for_what_others_take_of_its_core(cloud: LocalC
             assert other.stdout
             other.stdout.readline()
         before, began = cloud.calls(), time.monotonic()
-        assert invoke(cloud, action="compute", seconds=0.3, core=core)[0] is None
+        # The function may run for 2 s: beside all other tests it has a tenth of the core, or less.
+        assert invoke(cloud, action="compute", seconds=0.1, core=core)[0] is None
         took = time.monotonic() - began
     memory_gb = 128 / 1024
-    # It has a third of the core.
-    assert 0.3 <= grown(cloud, before, "lambdaGBSeconds") / memory_gb < 0.75 * took
+    # It has a third of the core at most.
+    assert 0.1 <= grown(cloud, before, "lambdaGBSeconds") / memory_gb < 0.75 * took

@@ -41,7 +41,7 @@ LAUNCHED = "<Launched><instancesSet><item><instanceType>{}</instanceType></item>
         ("ec2", "describe_vpcs", {"MaxResults": 1}, "InvalidParameterValue", "its value is 1, and 5 to 1000"),
         ("ec2", "terminate_instances", {}, "MissingParameter", "InstanceIds"),
         ("iam", "get_role", {"RoleName": "r" * 65}, "ValidationError", "RoleName"),
-        ("s3", "put_object", {"Bucket": "b", "Key": "k", "ACL": "mine"}, "InvalidRequest", "enum ObjectCannedACL"),
+        ("s3", "put_object", {"Bucket": "b", "Key": "k", "ACL": "mine"}, "InvalidArgument", "enum ObjectCannedACL"),
         ("lambda", "invoke", {"FunctionName": "probe", "InvocationType": "Later"}, "ValidationException", "enum"),
     ],
 )

@@ -113,9 +113,12 @@ def test_schedule_whose_role_may_not_invoke_leaves_dead_letters(cloud: LocalClou
     scheduler, sqs = cloud.client("scheduler"), cloud.client("sqs")
     url = sqs.create_queue(QueueName="unscheduled")["QueueUrl"]
     dead = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    trust = {"Effect": "Allow", "Principal": {"Service": "scheduler.amazonaws.com"}, "Action": "sts:AssumeRole"}
+    document = json.dumps({"Version": "2012-10-17", "Statement": [trust]})
+    role = cloud.client("iam").create_role(RoleName="may-nothing", AssumeRolePolicyDocument=document)["Role"]
     target = {
         "Arn": cloud.outputs["probe-control"]["FunctionArn"],
-        "RoleArn": f"{ROLE}/probe-function",
+        "RoleArn": role["Arn"],
         "DeadLetterConfig": {"Arn": dead},
     }
     window = {"Mode": "OFF"}

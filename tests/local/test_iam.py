@@ -144,6 +144,29 @@ def test_policy_variable_stands_for_the_instance_that_asks(cloud: LocalCloud, ac
         dynamodb.get_item(TableName="probe-events", Key={"id": {"S": f"other+{account}+a"}})
 
 
+def test_a_character_that_patterns_use_stands_for_itself_where_a_policy_says_so(
+    cloud: LocalCloud, acting: Acting
+) -> None:
+    owner, bucket = cloud.client("s3"), "starred-keys"
+    owner.create_bucket(Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": HOME})
+    for key in ("a*b/c?d", "axxb/cxd", "a*b/cxd"):
+        owner.put_object(Bucket=bucket, Key=key, Body=b"x")
+    arn = f"arn:aws:s3:::{bucket}"
+    listing = {"Condition": {"StringLike": {"s3:prefix": "a${*}b/*"}}, "Action": "s3:ListBucket", "Resource": arn}
+    exact = {"Condition": {"StringEquals": {"s3:prefix": "${$}${*}"}}, "Action": "s3:ListBucket", "Resource": arn}
+    reading = {"Action": "s3:GetObject", "Resource": f"{arn}/a${{*}}b/c${{?}}d"}
+    s3 = acting([{"Effect": "Allow", **one} for one in (listing, exact, reading)], "s3")
+    assert s3.get_object(Bucket=bucket, Key="a*b/c?d")["Body"].read() == b"x"
+    assert s3.list_objects_v2(Bucket=bucket, Prefix="a*b/")["KeyCount"] == 2
+    assert s3.list_objects_v2(Bucket=bucket, Prefix="$*")["KeyCount"] == 0
+    for key in ("axxb/cxd", "a*b/cxd"):
+        with pytest.raises(ClientError, match="AccessDenied"):
+            s3.get_object(Bucket=bucket, Key=key)
+    for prefix in ("axxb/", "$x"):
+        with pytest.raises(ClientError, match="AccessDenied"):
+            s3.list_objects_v2(Bucket=bucket, Prefix=prefix)
+
+
 def test_every_call_has_the_partitions_that_it_names(acting: Acting) -> None:
     mine = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["mine*"]}, "Null": {"dynamodb:LeadingKeys": "false"}}
     dynamodb = acting([{"Effect": "Allow", "Action": "dynamodb:*", "Resource": "*", "Condition": mine}], "dynamodb")
@@ -178,6 +201,27 @@ def test_events_are_granted_by_source_and_detail_type(acting: Acting) -> None:
     for other in ({**heard, "Source": "other"}, {**heard, "DetailType": "Other"}):
         with pytest.raises(ClientError, match="AccessDenied"):
             events.put_events(Entries=[heard, other])
+
+
+def test_a_rule_is_granted_by_its_name_and_that_of_its_bus(cloud: LocalCloud, acting: Acting) -> None:
+    own = cloud.client("events")
+    own.create_event_bus(Name="its-bus")
+    for bus in ("default", "its-bus"):
+        own.put_rule(Name="granted-rule", EventBusName=bus, EventPattern='{"source": ["probe"]}')
+        queue = f"arn:aws:sqs:us-west-2:{cloud.config.account}:nowhere"
+        own.put_targets(Rule="granted-rule", EventBusName=bus, Targets=[{"Id": "one", "Arn": queue}])
+    rules = f"arn:aws:events:us-west-2:{cloud.config.account}:rule/"
+    for granted, refused in (("default", "its-bus"), ("its-bus", "default")):
+        arn = f"{rules}{'' if granted == 'default' else 'its-bus/'}granted-*"
+        actions = ["events:ListTargetsByRule", "events:DisableRule"]
+        events = acting([{"Effect": "Allow", "Action": actions, "Resource": arn}], "events")
+        assert events.list_targets_by_rule(Rule="granted-rule", EventBusName=granted)["Targets"][0]["Id"] == "one"
+        events.disable_rule(Name="granted-rule", EventBusName=granted)
+        for call, name in ((events.list_targets_by_rule, "Rule"), (events.disable_rule, "Name")):
+            with pytest.raises(ClientError, match="AccessDenied"):
+                call(**{name: "granted-rule", "EventBusName": refused})
+            with pytest.raises(ClientError, match="AccessDenied"):
+                call(**{name: "other", "EventBusName": granted})
 
 
 def test_each_grant_that_allows_a_call_is_recorded(acting: Acting, vm: str, grants_file: Path) -> None:

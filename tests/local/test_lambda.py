@@ -77,6 +77,14 @@ def test_log_is_kept_in_a_file_and_in_cloudwatch(cloud: LocalCloud) -> None:
     assert events
 
 
+def test_all_that_an_invocation_has_said_is_in_its_log_when_it_has_answered(cloud: LocalCloud) -> None:
+    logs = cloud.client("logs")
+    for mark in "ABCDEFGHIJ":
+        invoke(cloud, action="say", mark=mark, lines=500)
+        found = logs.filter_log_events(logGroupName="/aws/lambda/probe", limit=10_000)["events"]
+        assert sum(event["message"].startswith(f"{mark} ") for event in found) == 500
+
+
 def test_no_log_group_is_made_under_a_role_that_may_not_make_one(cloud: LocalCloud) -> None:
     """An invocation that ends after its stack is gone leaves no log group."""
     cloud.client("lambda").invoke(FunctionName="probe-unlogged", Payload=json.dumps({"action": "none"}))

@@ -258,3 +258,31 @@ def test_transitions_and_lambda_states_are_quick(cloud: LocalCloud) -> None:
     call_alone, lambda_state_alone, all_states = map(min, *seconds)
     assert lambda_state_alone < 20 * call_alone, seconds
     assert all_states < 20 * lambda_state_alone, seconds
+
+
+def test_branch_that_ends_with_an_error_of_step_functions_ends_its_state_with_it(cloud: LocalCloud) -> None:
+    failing = {
+        "StartAt": "Undefined",
+        "States": {"Undefined": {"Type": "Pass", "Output": "{% $states.input.absent %}", "End": True}},
+    }
+    items = {"Type": "Map", "Items": [1], "ItemProcessor": failing, "End": True}
+    mapped = {"StartAt": "Each", "States": {"Each": items}}
+    fine = {"StartAt": "Fine", "States": {"Fine": {"Type": "Pass", "Output": {"fine": True}, "End": True}}}
+    for name, failed in (("parallel", failing), ("map", mapped)):
+        done = run(cloud, f"ends-{name}", {"Both": {"Type": "Parallel", "Branches": [failed, fine], "End": True}})
+        assert (done["status"], done["error"]) == ("FAILED", "States.QueryEvaluationError"), done
+        assert "absent" in done["cause"]
+
+
+def test_items_that_run_out_of_time_are_caught_each_by_itself(cloud: LocalCloud) -> None:
+    slow = call({"action": "sleep", "seconds": "{% $states.input %}"}, TimeoutSeconds=1, Output={}, End=True)
+    caught = {**slow, "Catch": [{"ErrorEquals": ["States.ALL"], "Next": "Left"}]}
+    each = {
+        "StartAt": "Slow",
+        "States": {"Slow": caught, "Left": {"Type": "Pass", "Output": {"left": True}, "End": True}},
+    }
+    items = {"Type": "Map", "Items": [0, 2, 0, 2, 2], "ItemProcessor": each, "End": True}
+    branch = {"StartAt": "Each", "States": {"Each": items}}
+    done = run(cloud, "out-of-time", {"Both": {"Type": "Parallel", "Branches": [branch], "End": True}})
+    assert done["status"] == "SUCCEEDED", done
+    assert json.loads(done["output"]) == [[{}, {"left": True}, {}, {"left": True}, {"left": True}]]

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from lambdas.core.chunks.chunk import Chunk
+from lambdas.core.chunks.events import Copied
 from lambdas.core.chunks.file_list import FileEntry
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.profiling import Measured, MeasuredPair
@@ -14,6 +15,7 @@ from lambdas.core.record.transfer_record import Outcome, Spawned, TransferRecord
 from lambdas.core.report import report
 from lambdas.core.report.page.render import Files
 from lambdas.core.report.report import Report
+from lambdas.core.report.seat_report import SeatReport
 from lambdas.core.report.tally import Tally
 from lambdas.core.request.bandwidth import BandwidthLimit, LimitChange
 from lambdas.core.spending.meter import Dollars, Sent, Spent
@@ -218,6 +220,28 @@ def files(count: int = 400, total: int | None = None) -> Files:
     return Files(entries, total or count, "s3://cpt-control-000000000000-us-west-2/transfers/nightly-backup/files/")
 
 
+def many_machines() -> Report:
+    """Two machines send and two receive; one of these was terminated under way, and one sender was started again."""
+    zones, shares = ("us-west-2a", "us-west-2b", "eu-west-1a", "eu-west-1c"), (0.62, 0.38, 0.71, 0.29)
+    whole = succeeded()
+    seats = [
+        SeatReport(
+            seat_id=seat_id,
+            instance_id=f"i-{number:017x}",
+            instance_type="c6in.large",
+            availability_zone=zones[number],
+            bytes=round(whole.bytes * shares[number]),
+            share=shares[number],
+            rate=round(whole.rate * shares[number], 3),
+        )
+        for number, seat_id in enumerate(("s0", "s1", "r0", "r1"))
+    ]
+    seats[1] = seats[1].model_copy(update={"restarts": 2, "trouble": "the SSM agent did not answer within 4 min"})
+    gone = {"retired_at": STARTED + 31.0, "retired_because": "EndGone: i-00000000000000003 is terminated"}
+    seats[3] = seats[3].model_copy(update=gone)
+    return whole.model_copy(update={"seats": seats, "copied": Copied(bytes=400_000_000, seconds=2.5)})
+
+
 def recorded() -> Report:
     """What `make demo` left on a machine that had much else to do."""
     return Report.from_document(json.loads((Path(__file__).parent / "recorded.json").read_text()))
@@ -232,4 +256,5 @@ ALL = {
     "measured": measured,
     "hostile": hostile,
     "recorded": recorded,
+    "many_machines": many_machines,
 }

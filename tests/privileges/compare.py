@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tests.privileges.exceptions import EXCEPTIONS, Unused
+from tests.privileges.exceptions import EXCEPTIONS
 from tests.privileges.grants import Grant, Role
+from tests.privileges.unused import Unused
 
 
 @dataclass

@@ -1,34 +1,9 @@
 """What is granted though no recorded run uses it, each with the reason; an entry that nothing needs fails a test."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
-from tests.privileges.grants import Grant
-
-
-@dataclass(frozen=True)
-class Unused:
-    """Unused grants whose role, action and resource match; `*` stands for anything."""
-
-    role: str
-    action: str
-    resource: str
-    why: str
-    held_by: str = ""
-    """The test that makes the call all the same, on a cloud in memory: `FILE::TEST` below `tests/`."""
-
-    def covers(self, grant: Grant) -> bool:
-        """Whether this entry speaks for a grant."""
-        pairs = ((grant.role, self.role), (grant.action, self.action), (grant.resource, self.resource))
-        return all(fnmatchcase(value, pattern) for value, pattern in pairs)
-
-
-def unused(roles: str, actions: str, why: str, held_by: str = "", on: str = "*") -> Iterator[Unused]:
-    """An entry for each of `roles` and each of `actions`, both separated by blanks."""
-    for role in roles.split():
-        for action in actions.split():
-            yield Unused(role, action, on, why, held_by)
+from tests.privileges.exceptions_of_buckets import OF_BUCKETS
+from tests.privileges.unused import Unused, unused
 
 
 def _given_back(roles: str, on: str) -> Iterator[Unused]:
@@ -89,7 +64,27 @@ EXCEPTIONS = (
         "lambdas/handlers/states/test_write_report.py::test_transfer_that_may_leave_nothing_out_fails_with_what_it_left_out",
         on="*cpt-control-*",
     ),
-    *unused("cpt-transfer", "logs:*", "Step Functions sets up the delivery of its log."),
+    *OF_BUCKETS,
+    *unused("cpt-transfer cpt-waves", "logs:*", "Step Functions sets up the delivery of its log."),
+    *unused(
+        "cpt-waves",
+        "events:* states:StopExecution",
+        "Step Functions hears by a rule of its own that a transfer has ended, and stops it with the waves. The local "
+        "cloud's engine looks at executions itself.",
+    ),
+    *unused(
+        "cpt-limit-transfers cpt-share-limits",
+        "dynamodb:UpdateItem",
+        "A limit that is set while transfers run is noted in their records. In recorded runs it was there before.",
+        "lambdas/operations/fleet/test_sharing.py::"
+        "test_those_that_run_have_equal_shares_at_once_and_lose_them_with_the_limit",
+    ),
+    *unused(
+        "cpt-show-transfers",
+        "dynamodb:GetItem",
+        "The dashboard shows the waves of a label. No recorded run opened them there.",
+        "lambdas/handlers/calls/test_show_transfers.py::test_waves_of_a_label_and_of_none",
+    ),
     *unused("*", "ssmmessages:* ssm:UpdateInstanceInformation", _AGENT),
     *unused(
         _TEAR_DOWN,
@@ -117,13 +112,21 @@ EXCEPTIONS = (
         "test_data_that_arrived_while_ec2_was_asked_about_a_machine_that_ended_has_arrived",
     ),
     *unused(
+        "cpt-validate-request",
+        "dynamodb:DeleteItem",
+        "A resumed transfer forgets who has finished its earlier run.",
+        "lambdas/handlers/states/test_validate_request.py::"
+        "test_who_finished_an_earlier_run_says_nothing_about_the_next_one",
+        "*/cpt-chunks",
+    ),
+    *unused(
         "cpt-restart-end",
         "dynamodb:PutItem",
         "A sender that is started again gets its lease of the budget. In recorded runs none with a budget was.",
         "lambdas/operations/spending/test_lease.py::test_a_sender_that_is_started_again_gets_its_own_lease_before_it_begins",
     ),
     *unused(
-        "cpt-lose-end cpt-restart-end",
+        "cpt-lose-end cpt-restart-end cpt-issue-credentials cpt-sweep-uploads",
         "sqs:SendMessage",
         "Lambda puts events that a function has failed on into its queue. In recorded runs these have not failed.",
         "local/test_lambda.py::test_asynchronous_failure_is_retried_twice_then_goes_to_the_dead_letters",
@@ -133,12 +136,6 @@ EXCEPTIONS = (
         "dynamodb:GetItem ec2:TerminateInstances",
         "A relay that is found though its transfer is over is terminated. No recorded run left one.",
         "lambdas/handlers/reactions/test_reconcile.py::test_relay_of_a_transfer_that_is_over_is_terminated",
-    ),
-    *unused(
-        "cpt-finish-transfer",
-        "states:SendTaskFailure",
-        "If an end reports a failure, the task fails.",
-        "lambdas/handlers/reactions/test_finish_transfer.py::test_failure_fails_the_task_with_the_ends_own_error",
     ),
     *unused(
         "cpt-measure-relays",
@@ -207,7 +204,7 @@ EXCEPTIONS = (
         on="*/cpt-idempotency",
     ),
     *unused(
-        "cpt-tell-machine-ends",
+        "cpt-tell-machine-ends cpt-show-transfers cpt-limit-transfers cpt-share-limits",
         "dynamodb:Query",
         "Until an index of this release is built, the one of the release before is asked.",
         "local/test_index_changes.py::test_another_index_comes_beside_the_old_one_which_goes_in_the_next_release",
@@ -298,13 +295,13 @@ EXCEPTIONS = (
         on="*:spot-instances-request/*",
     ),
     *unused(
-        "cpt-start-from-object cpt-start-from-schedule",
+        "cpt-start-from-object cpt-start-from-schedule cpt-close-window",
         "ec2:DescribeSecurityGroups",
         "A request may name existing machines as relays. They are checked as Validate Request checks them.",
         "lambdas/operations/fleet/providers/test_lent.py::test_machine_that_cannot_serve_is_refused_with_the_remedy",
     ),
     *unused(
-        "cpt-start-from-object cpt-start-from-schedule",
+        "cpt-start-from-object cpt-start-from-schedule cpt-close-window",
         "ec2:DescribeRouteTables ec2:DescribeSubnets",
         "If regions are joined by private addresses, routes of third regions are read, as Validate Request reads them.",
         "lambdas/operations/intake/test_acceptance.py::test_named_region_through_which_no_way_is_joined_is_refused",
@@ -327,6 +324,28 @@ EXCEPTIONS = (
         "dynamodb:BatchGetItem",
         "Routes are planned again while data moves, a minute after their relays have joined.",
         "lambdas/operations/fleet/test_replanning.py::test_route_that_became_slow_is_replaced_by_another_and_drained",
+    ),
+    *unused(
+        "cpt-close-window",
+        "events:PutEvents",
+        "If the transfer of a window cannot start, an event says so.",
+        "lambdas/operations/intake/test_collecting.py::test_a_window_that_cannot_start_is_tried_each_minute_and_then_named",
+    ),
+    *unused(
+        "cpt-collect-object",
+        "events:PutEvents",
+        "If the schedule of a window was not made before its end, an event takes its place.",
+        "lambdas/operations/intake/test_collecting.py::test_a_schedule_that_was_not_made_in_time_is_an_event",
+    ),
+    *unused(
+        "cpt-close-window",
+        "sqs:SendMessage",
+        "Lambda puts there what the function failed on for the last time. No recorded run did.",
+    ),
+    *unused(
+        "cpt-starts-*",
+        "sqs:SendMessage",
+        "Scheduler puts there what it could not hand to the function within an hour. No recorded run lost any.",
     ),
     *unused(
         "cpt-start-from-schedule",

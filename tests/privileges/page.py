@@ -5,9 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from tests.privileges.compare import Comparison
-from tests.privileges.exceptions import Unused
 from tests.privileges.grants import ROOT, Grant, Role
 from tests.privileges.network import Group
+from tests.privileges.unused import Unused
 
 PAGE = ROOT / "docs" / "security.md"
 # Every function's own: its log and its traces.

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from tests.privileges.compare import Comparison, compare
-from tests.privileges.exceptions import EXCEPTIONS, Unused
+from tests.privileges.exceptions import EXCEPTIONS
 from tests.privileges.grants import ROOT, Grant, Role, read_roles
 from tests.privileges.network import read_groups
 from tests.privileges.page import PAGE, drawn
 from tests.privileges.recorded import read_recorded, read_runs, write_recorded
+from tests.privileges.unused import Unused
 
 REMEDY = (
     "record a test that uses it (`make privileges ARGS=tests/e2e/test_….py`), "

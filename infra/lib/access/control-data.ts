@@ -2,11 +2,16 @@
 
 import { Aws } from 'aws-cdk-lib';
 import {
+  ADDED_STARTS,
   approvalTopicName,
   arn,
+  arrivalsQueueName,
   controlBucketName,
+  COPIES_PREFIX,
   ENDS_PREFIX,
+  KEYS_PREFIX,
   machineEndsQueueName,
+  objectStartRuleName,
   PRICES_KEY,
   REQUESTS_PREFIX,
   stateMachineArn,
@@ -14,6 +19,9 @@ import {
   TableName,
   tableName,
   TRANSFERS_PREFIX,
+  UNFINISHED_PREFIX,
+  wavesMachineArn,
+  wavesMachineName,
 } from '../names';
 import { Settings } from '../config';
 import { Access } from './access';
@@ -26,6 +34,35 @@ export function table(settings: Settings, name: TableName, ...actions: readonly 
     actions: actions.map((action) => `dynamodb:${action}`),
     resources: [arn('dynamodb', settings.homeRegion, `table/${tableName(settings, name)}`)],
   };
+}
+
+/** The one item of the table of arrivals that has the starts by objects that people add. */
+export function addedStarts(settings: Settings, ...actions: readonly ('GetItem' | 'PutItem')[]): Access {
+  return {
+    ...table(settings, 'arrivals', ...actions),
+    conditions: {
+      'ForAllValues:StringEquals': { 'dynamodb:LeadingKeys': [ADDED_STARTS] },
+      // ForAllValues holds for a call that names no key at all.
+      Null: { 'dynamodb:LeadingKeys': 'false' },
+    },
+  };
+}
+
+/** Reads the rules of starts by objects that were deployed. */
+export function readStartRules(settings: Settings): Access[] {
+  const rules = (bus: string): string => arn('events', settings.homeRegion, `rule/${bus}${objectStartRuleName(settings, '*')}`);
+  return [
+    {
+      actions: ['events:ListRules'],
+      resources: ['*'],
+      why: 'EventBridge evaluates this action without a resource.',
+    },
+    {
+      actions: ['events:ListTargetsByRule'],
+      resources: [rules(''), rules(`${settings.name}/`)],
+      why: 'Whoever writes a start into the settings chooses its name.',
+    },
+  ];
 }
 
 /** Which indexes find something: the one that holds little, and the one before it, until it is built. */
@@ -51,6 +88,45 @@ export function transferObjects(
     actions: actions.map((action) => `s3:${action}`),
     resources: [`${bucketArn(settings)}/${TRANSFERS_PREFIX}*`],
     why: 'The keys contain the ids of transfers, which are not known at deployment.',
+  };
+}
+
+/** Object actions on what is noted of copies between buckets, and its listing. */
+export function copyNotes(
+  settings: Settings,
+  ...actions: readonly ('GetObject' | 'PutObject' | 'DeleteObject')[]
+): Access {
+  return {
+    actions: actions.map((action) => `s3:${action}`),
+    resources: [`${bucketArn(settings)}/${COPIES_PREFIX}*`],
+    why: 'The keys name two ends and a plan, which are not known at deployment.',
+  };
+}
+
+/** Listing of keys under `copies/`. */
+export function listCopyNotes(settings: Settings): Access {
+  return {
+    actions: ['s3:ListBucket'],
+    resources: [bucketArn(settings)],
+    conditions: { StringLike: { 's3:prefix': `${COPIES_PREFIX}*` } },
+  };
+}
+
+/** Object actions on reminders of what transfers have left in buckets. */
+export function reminders(settings: Settings, action: 'PutObject' | 'DeleteObject'): Access {
+  return {
+    actions: [`s3:${action}`],
+    resources: [`${bucketArn(settings)}/${UNFINISHED_PREFIX}*`],
+    why: 'The keys contain the ids of transfers, which are not known at deployment.',
+  };
+}
+
+/** Their listing. */
+export function listReminders(settings: Settings): Access {
+  return {
+    actions: ['s3:ListBucket'],
+    resources: [bucketArn(settings)],
+    conditions: { StringLike: { 's3:prefix': `${UNFINISHED_PREFIX}*` } },
   };
 }
 
@@ -83,6 +159,15 @@ export function requestObjects(settings: Settings): Access[] {
     { actions: ['s3:GetObject'], resources: [`${requests}*.json`], why },
     { actions: ['s3:PutObject'], resources: [`${requests}*.started.json`, `${requests}*.error.json`], why },
   ];
+}
+
+/** Writes lists of keys, and reads them. */
+export function keyLists(settings: Settings, ...actions: readonly ('GetObject' | 'PutObject')[]): Access {
+  return {
+    actions: actions.map((action) => `s3:${action}`),
+    resources: [`${bucketArn(settings)}/${KEYS_PREFIX}*`],
+    why: 'A list is named by the digest of its content, which is not known at deployment.',
+  };
 }
 
 /** The one object with prices that were asked for earlier. */
@@ -120,9 +205,18 @@ export function putEventsOf(settings: Settings, ...types: readonly string[]): Ac
 
 /** What Lambda does under a function's role that reads the queue. */
 export function readMachineEnds(settings: Settings): Access {
+  return readQueue(settings, machineEndsQueueName(settings));
+}
+
+/** The same for the queue of objects that are collected. */
+export function readArrivals(settings: Settings): Access {
+  return readQueue(settings, arrivalsQueueName(settings));
+}
+
+function readQueue(settings: Settings, name: string): Access {
   return {
     actions: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'],
-    resources: [arn('sqs', settings.homeRegion, machineEndsQueueName(settings))],
+    resources: [arn('sqs', settings.homeRegion, name)],
   };
 }
 
@@ -150,12 +244,48 @@ export function stopExecutions(settings: Settings): Access {
   return { ...describeExecutions(settings), actions: ['states:StopExecution'] };
 }
 
+export function listExecutions(settings: Settings): Access {
+  return { actions: ['states:ListExecutions'], resources: [stateMachineArn(settings)] };
+}
+
 export function describeExecutions(settings: Settings): Access {
   return {
     actions: ['states:DescribeExecution'],
     resources: [arn('states', settings.homeRegion, `execution:${stateMachineName(settings)}:*`)],
     why: 'Whoever starts an execution chooses its name.',
   };
+}
+
+/** Starts waves, and the cutover that ends them. */
+export function startWaves(settings: Settings): Access {
+  return {
+    actions: ['states:StartExecution'],
+    resources: [wavesMachineArn(settings)],
+  };
+}
+
+export function describeWaves(settings: Settings): Access {
+  return {
+    actions: ['states:DescribeExecution'],
+    resources: [arn('states', settings.homeRegion, `execution:${wavesMachineName(settings)}:*`)],
+    why: 'Whoever starts waves chooses the name of the execution.',
+  };
+}
+
+/**
+ * What Step Functions does under a state machine's role that starts executions and waits for their end. The rule is its own, and
+ * the same in every account. Source: Step Functions Developer Guide, "Start workflow executions", IAM policies.
+ */
+export function runExecutions(settings: Settings): Access[] {
+  return [
+    startExecutions(settings),
+    describeExecutions(settings),
+    stopExecutions(settings),
+    {
+      actions: ['events:PutTargets', 'events:PutRule', 'events:DescribeRule'],
+      resources: [arn('events', settings.homeRegion, 'rule/StepFunctionsGetEventsForStepFunctionsExecutionRule')],
+    },
+  ];
 }
 
 /** Listing of keys under `ends/`. */

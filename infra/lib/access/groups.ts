@@ -2,6 +2,7 @@
 
 import { Settings } from '../config';
 import { Access } from './access';
+import { assumeAllowed } from './buckets';
 import * as data from './control-data';
 import * as markets from './markets';
 import * as relays from './relay-instances';
@@ -86,6 +87,11 @@ export function tearDown(settings: Settings): Access[] {
     // Without the condition on ends, machines that were lent are among those that may be commanded.
     ...(settings.requireConsent ? ssm.commandLent(settings, 'stop') : []),
     ssm.cancelCommands(),
+    // Uploads of copies that nobody completes are aborted.
+    data.copyNotes(settings, 'GetObject', 'DeleteObject'),
+    data.listCopyNotes(settings),
+    data.reminders(settings, 'PutObject'),
+    ...assumeAllowed(settings),
   ];
 }
 
@@ -97,6 +103,8 @@ export function report(settings: Settings): Access[] {
     // A report of what was left out reads its list.
     data.transferObjects(settings, 'GetObject', 'PutObject'),
     data.listTransferObjects(settings),
+    data.copyNotes(settings, 'GetObject'),
+    data.listCopyNotes(settings),
     data.putEvents(settings),
   ];
 }

@@ -21,6 +21,7 @@ export class Dashboard extends Construct {
     functions: readonly lambda.Function[],
     deadLetterQueues: readonly sqs.Queue[],
     machineEnds: sqs.Queue,
+    page: lambda.Function,
   ) {
     super(scope, id);
     const dashboard = new cloudwatch.Dashboard(this, 'Dashboard', {
@@ -28,6 +29,17 @@ export class Dashboard extends Construct {
       defaultInterval: Duration.hours(3),
       periodOverride: cloudwatch.PeriodOverride.INHERIT,
     });
+    dashboard.addWidgets(
+      new cloudwatch.CustomWidget({
+        title: 'Live',
+        functionArn: page.functionArn,
+        width: 24,
+        height: 9,
+        updateOnRefresh: true,
+        updateOnResize: false,
+        updateOnTimeRangeChange: false,
+      }),
+    );
     dashboard.addWidgets(
       this.graph('Transfers', ['TransfersStarted', 'TransfersSucceeded', 'TransfersFailed']),
       this.lines(

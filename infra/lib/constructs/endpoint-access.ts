@@ -25,7 +25,7 @@ const ITS_OWN_KEYS = {
 const AGENT_EVENTS = {
   'ForAllValues:StringEquals': {
     'events:source': 'cpt.agent',
-    'events:detail-type': ['Chunk Failed', 'Relay Lost', 'Transfer Delivered', 'Transfer Failed'],
+    'events:detail-type': ['Chunk Failed', 'Credentials Wanted', 'Relay Lost', 'Transfer Delivered', 'Transfer Failed'],
   },
   Null: { 'events:source': 'false', 'events:detail-type': 'false' },
 };
@@ -39,6 +39,7 @@ const AGENT_ATTRIBUTES = [
   'document',
   'tlsPublicKey',
   'routePublicKey',
+  'sealingPublicKey',
   'address',
   'generation',
   'interRegionMBps',
@@ -47,7 +48,7 @@ const AGENT_ATTRIBUTES = [
   'error',
 ];
 
-/** Neither membership nor fence, whose attributes have other names: an end changes what agents tell, no more. */
+/** Neither membership, fence nor credentials, whose attributes have other names: an end changes what agents tell, no more. */
 const AGENT_RECORDS = {
   ...ITS_OWN_KEYS,
   'ForAllValues:StringEquals': { 'dynamodb:Attributes': AGENT_ATTRIBUTES },
@@ -64,6 +65,7 @@ export class EndpointAccess extends Construct {
       { ...data.table(settings, 'transfers', 'UpdateItem'), conditions: AGENT_RECORDS },
       { ...data.table(settings, 'chunks', 'BatchGetItem', 'Query', 'UpdateItem'), conditions: ITS_OWN_KEYS },
       itsOwnObjects(settings),
+      objectsOfMany(settings),
       { ...data.putEvents(settings), conditions: AGENT_EVENTS },
       ...fetchAssets('*', this.daemonArns(daemons)),
       ssmAgent(),
@@ -71,7 +73,7 @@ export class EndpointAccess extends Construct {
     this.policy = new iam.ManagedPolicy(this, 'Policy', {
       managedPolicyName: name,
       description: 'Source and destination machines of Cloud Parallel Transfer',
-      statements: access.map(statement),
+      statements: [...access.map(statement), noNamesOfObjects(settings)],
     });
     acknowledgeWildcards(this.policy, access);
     // A convenience for machines without a role of their own.
@@ -108,4 +110,25 @@ function itsOwnObjects(settings: Settings): Access {
     resources: keys.map((key) => `${data.bucketArn(settings)}/${ENDS_PREFIX}${key}`),
     why: 'The keys contain the ids of machines and transfers, which are not known at deployment.',
   };
+}
+
+/** Below it are objects of transfers with more than two machines: `{ARNs, each with a +}{transfer id}=/{name}`. */
+const MANY_PREFIX = `${ENDS_PREFIX}many/`;
+
+/** Objects of transfers with more than two machines, of which the caller is one. */
+function objectsOfMany(settings: Settings): Access {
+  return {
+    actions: ['s3:GetObject', 's3:PutObject'],
+    resources: [`${CALLER}+*`, `*+${CALLER}+*`].map((key) => `${data.bucketArn(settings)}/${MANY_PREFIX}${key}`),
+    why: 'The keys contain the ids of machines and transfers, which are not known at deployment.',
+  };
+}
+
+/** The caller's ARN stands among the machines, not in the name of an object below another transfer's: only that follows a `=/`. */
+function noNamesOfObjects(settings: Settings): iam.PolicyStatement {
+  return new iam.PolicyStatement({
+    effect: iam.Effect.DENY,
+    actions: ['s3:GetObject', 's3:PutObject'],
+    resources: [`${data.bucketArn(settings)}/${MANY_PREFIX}*=/*+${CALLER}+*`],
+  });
 }

@@ -11,7 +11,7 @@ import { Reactor } from './functions';
 // What SQS gives in one call without a batching window, which would delay each event by up to its length.
 const BATCH_SIZE = 10;
 // The least that Lambda takes. Two batches of half a second at once are 40 events a second.
-const MAX_CONCURRENCY = 2;
+const LEAST_CONCURRENCY = 2;
 // AWS advises six: while Lambda refuses to run the function, the poller keeps its batch and tries again.
 const TIMEOUTS_HIDDEN = 6;
 // AWS advises five and more: a batch that Lambda refused has been received, too.
@@ -21,6 +21,8 @@ export interface EventQueueProps {
   readonly queueName: string;
   /** Reads the queue, and answers which events of a batch failed; these alone come again, then lie in its dead letters. */
   readonly reactor: Reactor;
+  /** Batches at once. @default 2 */
+  readonly maxConcurrency?: number;
 }
 
 export class EventQueue extends Construct {
@@ -28,7 +30,7 @@ export class EventQueue extends Construct {
   private readonly deadLetterQueue: sqs.Queue;
 
   /** @throws Error for a function without a timeout of its own */
-  public constructor(scope: Construct, id: string, { queueName, reactor }: EventQueueProps) {
+  public constructor(scope: Construct, id: string, { queueName, reactor, maxConcurrency = LEAST_CONCURRENCY }: EventQueueProps) {
     super(scope, id);
     const { function: handler, deadLetterQueue } = reactor;
     if (handler.timeout === undefined) throw new Error(`${queueName}: its function has no timeout`);
@@ -44,14 +46,14 @@ export class EventQueue extends Construct {
     handler.addEventSourceMapping('Queue', {
       eventSourceArn: this.queue.queueArn,
       batchSize: BATCH_SIZE,
-      maxConcurrency: MAX_CONCURRENCY,
+      maxConcurrency,
       reportBatchItemFailures: true,
     });
   }
 
-  /** Makes the queue the target of `rule`. */
-  public take(rule: events.Rule): void {
+  /** Makes the queue the target of `rule`; `message`: what it gets in place of the event. */
+  public take(rule: events.Rule, message?: events.RuleTargetInput): void {
     const { queue, deadLetterQueue } = this;
-    rule.addTarget(new targets.SqsQueue(queue, { deadLetterQueue, retryAttempts: 10, maxEventAge: HOUR }));
+    rule.addTarget(new targets.SqsQueue(queue, { deadLetterQueue, retryAttempts: 10, maxEventAge: HOUR, message }));
   }
 }

@@ -7,7 +7,7 @@ import { Construct } from 'constructs';
 import { Settings } from '../config';
 import { Daemons, functionEnvironment } from '../function-environment';
 import { functionDefinitions } from '../functions/all';
-import { Call, CALLS, environmentParameterName, functionName, Handler, pascalCase, Reaction, REACTIONS, State, STATES } from '../names';
+import { Call, CALLS, environmentParameterName, functionName, Handler, pascalCase, Reaction, REACTIONS, SEALING, State, STATES, WAVE_STATES, WaveState } from '../names';
 import { DeadLetterQueue } from './dead-letter-queue';
 import { pythonCode } from './python-code';
 import { PythonFunction } from './python-function';
@@ -25,6 +25,7 @@ export interface Handlers {
   readonly states: readonly State[];
   readonly reactions: readonly Reaction[];
   readonly calls: readonly Call[];
+  readonly waves: readonly WaveState[];
 }
 
 export class Functions extends Construct {
@@ -33,6 +34,7 @@ export class Functions extends Construct {
   public readonly states: Readonly<Record<State, lambda.Function>>;
   public readonly reactions: Readonly<Record<Reaction, Reactor>>;
   public readonly calls: Readonly<Record<Call, lambda.Function>>;
+  public readonly waves: Readonly<Record<WaveState, lambda.Function>>;
 
   /** @param handlers all that there are, but for a test of how many fit into a template */
   public constructor(
@@ -40,7 +42,7 @@ export class Functions extends Construct {
     id: string,
     settings: Settings,
     daemons: Daemons,
-    handlers: Handlers = { states: STATES, reactions: REACTIONS, calls: CALLS },
+    handlers: Handlers = { states: STATES, reactions: REACTIONS, calls: CALLS, waves: WAVE_STATES },
   ) {
     super(scope, id);
     const definitions = functionDefinitions(settings);
@@ -50,12 +52,12 @@ export class Functions extends Construct {
       description: 'What every function reads from its environment',
       stringValue: JSON.stringify(functionEnvironment(settings, daemons)),
     });
-    const code = pythonCode();
+    const [code, sealing] = [pythonCode(), pythonCode({ sealing: true })];
     const make = (handler: Handler, deadLetterQueue?: sqs.IQueue): lambda.Function =>
       new PythonFunction(this, pascalCase(handler), {
         settings,
         handler,
-        code,
+        code: SEALING.includes(handler) ? sealing : code,
         environment,
         deadLetterQueue,
         reserved: definitions[handler].vital ? settings.reservedConcurrency || undefined : undefined,
@@ -63,6 +65,7 @@ export class Functions extends Construct {
       }).function;
     this.states = record(handlers.states, (state) => make(state));
     this.calls = record(handlers.calls, (call) => make(call));
+    this.waves = record(handlers.waves, (state) => make(state));
     this.reactions = record(handlers.reactions, (reaction) => {
       const { queue } = new DeadLetterQueue(
         this,
@@ -75,6 +78,7 @@ export class Functions extends Construct {
     this.all = [
       ...Object.values(this.states),
       ...Object.values(this.calls),
+      ...Object.values(this.waves),
       ...Object.values(this.reactions).map((reactor) => reactor.function),
     ];
   }

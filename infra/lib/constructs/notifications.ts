@@ -13,7 +13,7 @@ import { SubscribedTopic } from './subscribed-topic';
 import { CONTROL } from './transfer-events';
 
 /** Detail types that are news; `Transfer Finished` says in its status how. */
-export const NEWS = ['Transfer Started', 'Approval Required', 'Transfer Degraded', 'Transfer Finished', 'Request Refused'];
+export const NEWS = ['Transfer Started', 'Approval Required', 'Transfer Degraded', 'Transfer Finished', 'Waves Ended', 'Request Refused'];
 
 export class Notifications extends Construct {
   public readonly topic: sns.Topic;

@@ -1,4 +1,4 @@
-/** The one asset of all Lambdas: package `lambdas`, contracts and locked dependencies, bundled without Docker. */
+/** The asset of all Lambdas, and that of those that seal: package `lambdas`, contracts and locked dependencies, bundled without Docker. */
 
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -26,6 +26,7 @@ export const SERVICES = [
   'service-quotas',
   'sns',
   'ssm',
+  'scheduler',
   'stepfunctions',
   'sts',
 ];
@@ -38,20 +39,27 @@ const PLATFORM = [
   ':all:',
   '--no-deps',
 ];
+// Scripts begin with the path of the Python that installed them, and a package's record has the digests of its scripts.
+const OF_ONE_MACHINE = { folders: ['bin'], records: ['RECORD', 'INSTALLER', 'REQUESTED'] };
 // Folder with what the report's page is made from.
 const TEMPLATES = 'templates';
 /** The packages that functions bring along, exported from uv.lock. */
 export const REQUIREMENTS = path.join(ROOT, 'lambdas', 'requirements.txt');
 
-/** Code of every function; its hash covers the sources, the locked requirements and how they are installed. */
-export function pythonCode(): lambda.Code {
+/** What sealing takes, by beginnings of names: a third of all packages' bytes, which no other function needs. */
+const SEALING_PACKAGES = ['cryptography', 'cffi', '_cffi_backend', 'pycparser'];
+
+/**
+ * Code of every function, or of those that seal; its hash covers the sources, the locked requirements and how they are installed.
+ */
+export function pythonCode({ sealing = false } = {}): lambda.Code {
   if (!existsSync(REQUIREMENTS)) {
     throw new UserError(
       'lambdas/requirements.txt is missing: run `make lambdas/requirements.txt`, which exports it from uv.lock',
     );
   }
   const sources = ['lambdas', 'contracts'].flatMap((folder) => sourceFiles(folder));
-  const hash = createHash('sha256').update(JSON.stringify([PLATFORM, SERVICES]));
+  const hash = createHash('sha256').update(JSON.stringify([PLATFORM, SERVICES, sealing || SEALING_PACKAGES]));
   for (const file of sources)
     hash
       .update(`${file}\0`)
@@ -65,7 +73,10 @@ export function pythonCode(): lambda.Code {
       image: DockerImage.fromRegistry('docker-is-not-used'),
       local: {
         tryBundle(output: string): boolean {
-          cpSync(installedDependencies(), output, { recursive: true });
+          const found = installedDependencies();
+          for (const name of readdirSync(found).filter((name) => sealing || !isForSealing(name))) {
+            cpSync(path.join(found, name), path.join(output, name), { recursive: true });
+          }
           for (const file of sources) cpSync(path.join(ROOT, file), path.join(output, file));
           readableByAll(output);
           return true;
@@ -73,6 +84,10 @@ export function pythonCode(): lambda.Code {
       },
     },
   });
+}
+
+function isForSealing(name: string): boolean {
+  return SEALING_PACKAGES.some((one) => name === one || name.startsWith(`${one}-`) || name.startsWith(`${one}.`));
 }
 
 /** A function runs as another user than the owner of its files, and the archive keeps their modes: a umask must not count. */
@@ -99,14 +114,19 @@ function sourceFiles(folder: string): string[] {
     .sort();
 }
 
-/** The folder with the locked dependencies, installed once per content of the requirements. */
-function installedDependencies(): string {
-  const requirements = readFileSync(REQUIREMENTS, 'utf8');
+/** Where the locked dependencies are installed, once per content of the requirements. */
+export function dependenciesFolder(): string {
   const key = createHash('sha256')
-    .update(JSON.stringify([PLATFORM, SERVICES, requirements]))
+    .update(JSON.stringify([PLATFORM, SERVICES, OF_ONE_MACHINE, readFileSync(REQUIREMENTS, 'utf8')]))
     .digest('hex')
     .slice(0, 16);
-  const target = path.join(ROOT, '.cache', 'lambda-dependencies', key);
+  return path.join(ROOT, '.cache', 'lambda-dependencies', key);
+}
+
+/** The folder with the locked dependencies. */
+function installedDependencies(): string {
+  const requirements = readFileSync(REQUIREMENTS, 'utf8');
+  const target = dependenciesFolder();
   if (existsSync(target)) return target;
   // Renamed when whole, so that a synth that is killed here leaves no half folder under the final name.
   const partial = `${target}.${process.pid}`;
@@ -129,8 +149,17 @@ function installedDependencies(): string {
     );
   }
   keepServices(path.join(partial, 'botocore', 'data'));
+  withoutThisMachine(partial);
   renameSync(partial, target);
   return target;
+}
+
+/** Removes what no function reads and what differs between machines: the same packages are the same bytes everywhere. */
+function withoutThisMachine(folder: string): void {
+  for (const entry of OF_ONE_MACHINE.folders) rmSync(path.join(folder, entry), { recursive: true, force: true });
+  for (const info of readdirSync(folder).filter((name) => name.endsWith('.dist-info'))) {
+    for (const file of OF_ONE_MACHINE.records) rmSync(path.join(folder, info, file), { force: true });
+  }
 }
 
 /** Removes what botocore knows of services that no function calls; its files beside the services' folders stay. */

@@ -5,7 +5,7 @@ import * as events from 'aws-cdk-lib/aws-events';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { Settings } from '../config';
-import { controlBucketName, machineEndsQueueName, Reaction, REQUESTS_PREFIX, stateMachineArn } from '../names';
+import { controlBucketName, machineEndsQueueName, Reaction, REQUESTS_PREFIX, stateMachineArn, wavesMachineArn } from '../names';
 import { EventQueue } from './event-queue';
 import { objectWritten, reactTo } from './reaction';
 import { Reactor } from './functions';
@@ -48,11 +48,13 @@ export class TransferEvents extends Construct {
       source: [AGENT, CONTROL],
       detailType: ['Relay Lost', 'Relay Slow', 'Relay Warned'],
     });
-    this.onBus('grow_relays', 'grow-relays', { source: [CONTROL], detailType: ['Rate Fell'] });
+    this.onBus('grow_relays', 'grow-relays', { source: [CONTROL], detailType: ['Rate Fell', 'Transfer Unpaused'] });
     this.onBus('replan_routes', 'replan-routes', { source: [CONTROL], detailType: ['Plan Due'] });
     this.onBus('reconcile', 'reconcile', { source: [CONTROL], detailType: ['Look Due'] });
     this.onBus('restart_end', 'restart-end', { source: [CONTROL], detailType: ['End Silent'] });
     this.onBus('lose_end', 'lose-end', { source: [CONTROL], detailType: ['End Lost'] });
+    this.onBus('issue_credentials', 'issue-credentials', { source: [AGENT], detailType: ['Credentials Wanted'] });
+    this.onBus('close_window', 'close-window', { source: [CONTROL], detailType: ['Window Due'] });
     this.machineEnds = this.queueMachineEnds();
     this.onBus('finish_transfer', 'finish-transfer', {
       source: [AGENT],
@@ -63,7 +65,7 @@ export class TransferEvents extends Construct {
         source: ['aws.states'],
         detailType: ['Step Functions Execution Status Change'],
         detail: {
-          stateMachineArn: [stateMachineArn(settings)],
+          stateMachineArn: [stateMachineArn(settings), wavesMachineArn(settings)],
           status: ['FAILED', 'ABORTED', 'TIMED_OUT'],
         },
       },
@@ -72,9 +74,11 @@ export class TransferEvents extends Construct {
     this.rule('start_from_object', 'start-from-object', {
       eventPattern: objectWritten(controlBucketName(settings), { wildcard: `${REQUESTS_PREFIX}*.json` }),
     });
+    this.rule('sweep_uploads', 'sweep-uploads', { schedule: events.Schedule.rate(Duration.days(1)) });
     this.everyMinute('watch_ends', 'watch-ends');
     this.everyMinute('watch_transfers', 'watch-transfers');
     this.everyMinute('watch_relays', 'watch-relays');
+    this.everyMinute('share_limits', 'share-limits');
   }
 
   /** All of the account's machines have a way here: when a hundred end at once, they are ten invocations, two at a time. */

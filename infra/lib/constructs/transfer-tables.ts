@@ -50,6 +50,7 @@ const DEFINITIONS: Readonly<Record<TableName, TableDefinition>> = {
   profiles: { partition: 'subject', sort: 'regionPair', data: true },
   'control-tokens': { partition: 'transferId', sort: 'task' },
   idempotency: { partition: 'id', expiry: 'expiration' },
+  arrivals: { partition: 'collection', sort: 'item', expiry: 'expiresAt' },
 };
 
 export class TransferTables extends Construct {

@@ -14,9 +14,17 @@ import { FunctionDefinition, LONG, tables } from './definition';
 export function callFunctions(settings: Settings): Readonly<Record<Call, FunctionDefinition>> {
   const { on, membership } = tables(settings);
   return {
+    cancel_transfer: {
+      description: 'Invoked by people: stops a transfer; a rule takes down what it leaves',
+      access: [on('transfers', 'GetItem'), data.describeExecutions(settings), data.stopExecutions(settings)],
+    },
     decide_approval: {
       description: 'Invoked by people: sends their answer to the transfer that waits for it',
       access: [on('transfers', 'GetItem'), on('control-tokens', 'GetItem'), data.sendTask('Success', 'Failure')],
+    },
+    drain_seat: {
+      description: 'Invoked by people: takes a machine out of a running transfer whose end has others',
+      access: [membership, on('nodes', 'Query')],
     },
     estimate_request: {
       description: 'Invoked by people: what a request would take and cost, or the map of the network; starts nothing',
@@ -35,6 +43,23 @@ export function callFunctions(settings: Settings): Readonly<Record<Call, Functio
         on('nodes', 'Query'),
       ],
     },
+    limit_transfers: {
+      description: 'Invoked by people: one limit over all transfers, or over those of a label',
+      access: [membership, data.indexes(settings, 'transfers')],
+    },
+    pause_transfer: {
+      description: 'Invoked by people: a running transfer sends nothing, and gives its relays back',
+      access: [membership, data.putEventsOf(settings, 'Look Due')],
+    },
+    show_transfers: {
+      description: 'Invoked by the dashboard for whoever looks at it: the transfers as HTML; changes nothing',
+      access: [
+        on('transfers', 'GetItem', 'Query', 'BatchGetItem'),
+        data.indexes(settings, 'transfers'),
+        on('nodes', 'Query'),
+        data.listExecutions(settings),
+      ],
+    },
     teardown_request: {
       description: 'Invoked by people: takes down what a transfer has left, and stops it where it still runs',
       timeout: LONG,
@@ -44,6 +69,10 @@ export function callFunctions(settings: Settings): Readonly<Record<Call, Functio
         data.describeExecutions(settings),
         data.stopExecutions(settings),
       ],
+    },
+    unpause_transfer: {
+      description: 'Invoked by people: a paused transfer goes on',
+      access: [membership, data.putEventsOf(settings, 'Transfer Unpaused')],
     },
   };
 }

@@ -4,10 +4,12 @@
  */
 
 import { Duration } from 'aws-cdk-lib';
+import { assumeAllowed, assumeBuckets } from '../access/buckets';
 import * as data from '../access/control-data';
 import { askMarkets, keepLogs, report, startRelays, startTransfers, tearDown } from '../access/groups';
 import * as relays from '../access/relay-instances';
 import * as ssm from '../access/run-commands';
+import * as schedules from '../access/schedules';
 import { Settings } from '../config';
 import { Reaction } from '../names';
 import { FunctionDefinition, LONG, tables } from './definition';
@@ -34,7 +36,7 @@ export function reactionFunctions(settings: Settings): Readonly<Record<Reaction,
       access: [...changeFleet, on('transfers', 'Query')],
     },
     grow_relays: {
-      description: 'Rate Fell: decides about relays again, and launches those that pay now',
+      description: 'Rate Fell, Transfer Unpaused: decides about relays again, and launches those that pay now',
       timeout: LONG,
       access: [...changeFleet, on('profiles', 'GetItem', 'BatchGetItem'), ...askMarkets(settings)],
     },
@@ -50,9 +52,14 @@ export function reactionFunctions(settings: Settings): Readonly<Record<Reaction,
       ],
     },
     finish_transfer: {
-      description: 'Transfer Delivered, Transfer Failed: notes the outcome, then releases the token',
+      description: 'Transfer Delivered, Transfer Failed: notes the outcome, then releases the token; or retires a seat',
       vital: true,
-      access: [readAndNote, on('control-tokens', 'GetItem'), data.sendTask('Success', 'Failure')],
+      access: [
+        membership,
+        on('nodes', 'Query'),
+        on('control-tokens', 'GetItem'),
+        data.sendTask('Success', 'Failure'),
+      ],
     },
     watch_ends: {
       description: 'Every minute: heartbeats, from records alone; tells of ends that have fallen silent',
@@ -88,6 +95,7 @@ export function reactionFunctions(settings: Settings): Readonly<Record<Reaction,
         data.putEvents(settings),
         relays.describe('Instances'),
         relays.terminateRelays(settings),
+        on('arrivals', 'Query'),
       ],
     },
     reconcile: {
@@ -137,26 +145,76 @@ export function reactionFunctions(settings: Settings): Readonly<Record<Reaction,
       ],
     },
     lose_end: {
-      description: 'End Lost: fails at once the transfer whose end’s machine carries no more',
+      description: 'End Lost: retires at once the seat whose machine carries no more, or fails its transfer',
       access: [
-        readAndNote,
+        membership,
+        on('nodes', 'Query'),
         on('control-tokens', 'GetItem'),
         relays.describe('Instances'),
         data.sendTask('Success', 'Failure'),
       ],
+    },
+    issue_credentials: {
+      description: 'Credentials Wanted: keys for one bucket and prefix, sealed to the process of a seat',
+      timeout: Duration.seconds(30),
+      vital: true,
+      access: [on('transfers', 'GetItem', 'PutItem'), assumeBuckets(settings)],
     },
     sweep_execution: {
       description: 'An execution that was stopped, failed or timed out: tears down what it left and reports it',
       timeout: LONG,
       access: [...tearDown(settings), ...report(settings), data.describeExecutions(settings)],
     },
+    sweep_uploads: {
+      description: 'Every day: removes uploads and notes from buckets that no run of their transfers goes on with',
+      timeout: LONG,
+      access: [
+        on('transfers', 'GetItem'),
+        data.indexes(settings, 'transfers'),
+        data.listReminders(settings),
+        data.reminders(settings, 'DeleteObject'),
+        ...assumeAllowed(settings),
+      ],
+    },
     start_from_object: {
       description: 'A request document in the control bucket: judges it, starts it, answers beside it',
       access: [...data.requestObjects(settings), ...startTransfers(settings)],
     },
     start_from_schedule: {
-      description: 'A schedule is due: judges its request and starts it',
+      description: 'A schedule is due, or a person clicks Start on the dashboard: judges the request and starts it',
       access: startTransfers(settings),
+    },
+    collect_object: {
+      description: 'Objects that starts collect, in batches: keeps each one, and sees to the window that will list it',
+      // It asks one table, and Scheduler once a window.
+      timeout: Duration.seconds(20),
+      queued: true,
+      access: [
+        data.readArrivals(settings),
+        on('arrivals', 'GetItem', 'PutItem', 'UpdateItem'),
+        ...schedules.scheduleWindows(settings),
+        data.putEventsOf(settings, 'Window Due'),
+      ],
+    },
+    close_window: {
+      description: 'Window Due: lists what has been collected, and starts a transfer of it',
+      // 10^5 keys are sorted and written, and taken at the pace that a new table bears.
+      timeout: LONG,
+      memorySize: 1_769,
+      access: [
+        on('arrivals', 'GetItem', 'Query', 'PutItem', 'BatchWriteItem'),
+        data.keyLists(settings, 'GetObject', 'PutObject'),
+        ...schedules.scheduleWindows(settings),
+        ...startTransfers(settings),
+      ],
+    },
+    share_limits: {
+      description: 'Every few seconds, where limits over several transfers hold: shares them out by need',
+      // It sleeps most of its time.
+      memorySize: 256,
+      timeout: Duration.minutes(2),
+      perishable: true,
+      access: [membership, data.indexes(settings, 'transfers')],
     },
   };
 }

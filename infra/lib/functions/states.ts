@@ -9,11 +9,11 @@ import { askMarkets, keepLogs, lookAtMachines, removal, report, startRelays, tea
 import * as relays from '../access/relay-instances';
 import * as ssm from '../access/run-commands';
 import { Settings } from '../config';
-import { MeasuringState, State } from '../handlers';
+import { CopyingState, MeasuringState, State } from '../handlers';
 import { FunctionDefinition, LONG, tables } from './definition';
 
 /** Those of a transfer, and of what every execution has. */
-export type TransferFunctions = Readonly<Record<Exclude<State, MeasuringState>, FunctionDefinition>>;
+export type TransferFunctions = Readonly<Record<Exclude<State, MeasuringState | CopyingState>, FunctionDefinition>>;
 
 export function stateFunctions(settings: Settings): TransferFunctions {
   const { on, noteTimes, readAndNote, membership } = tables(settings);
@@ -23,6 +23,7 @@ export function stateFunctions(settings: Settings): TransferFunctions {
       access: [
         on('transfers', 'GetItem', 'Query', 'PutItem', 'UpdateItem', 'DeleteItem'),
         on('nodes', 'Query', 'DeleteItem'),
+        on('chunks', 'DeleteItem'),
         data.putEvents(settings),
         ...lookAtMachines(),
       ],
@@ -49,7 +50,8 @@ export function stateFunctions(settings: Settings): TransferFunctions {
         ...ssm.commandEnds(settings, 'scan'),
         ssm.readResults(),
         ssm.cancelCommands(),
-        data.sharedObjects(settings, 'GetObject'),
+        data.sharedObjects(settings, 'GetObject', 'PutObject'),
+        data.keyLists(settings, 'GetObject'),
       ],
     },
     estimate_transfer: {

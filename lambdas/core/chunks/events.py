@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from lambdas.core.chunks.chunk import FailureReason
 from lambdas.core.documents import Count, Document, InstanceId, TransferId
-from lambdas.core.transfer.seat import Role, SeatId, role_of
+from lambdas.core.transfer.seat import Role, SeatId, SenderId, role_of
 
 Epoch = Annotated[int, Field(ge=1)]
 Told = TypeVar("Told", bound=Document)
@@ -81,6 +81,16 @@ class EndLost(Document):
     instance_id: InstanceId
 
 
+class CredentialsWanted(Document):
+    """A process that works for a bucket's seat waits for credentials, sealed to the key that it has published."""
+
+    schema_version: Literal[1]
+    type: Literal["Credentials Wanted"]
+    transfer_id: TransferId
+    seat: SeatId
+    process: Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
+
+
 class RateFell(Document):
     """All paths together carry lastingly less than when relays were decided about, MB/s."""
 
@@ -90,6 +100,14 @@ class RateFell(Document):
     rate: float = Field(alias="rateMBps", ge=0)
     expected: float = Field(alias="expectedMBps", ge=0)
     message: str
+
+
+class TransferUnpaused(Document):
+    """A pause is over, and relays that were given back are to be launched again."""
+
+    schema_version: Literal[1]
+    type: Literal["Transfer Unpaused"]
+    transfer_id: TransferId
 
 
 class PlanDue(Document):
@@ -106,6 +124,15 @@ class LookDue(Document):
     schema_version: Literal[1]
     type: Literal["Look Due"]
     transfer_id: TransferId
+
+
+class WindowDue(Document):
+    """A window in which objects are collected is over; also where whoever closed it has ended before it was done."""
+
+    schema_version: Literal[1] = 1
+    type: Literal["Window Due"] = "Window Due"
+    start: Annotated[str, Field(pattern=r"^(added_)?[a-z][a-z0-9-]{0,29}$")]
+    number: Annotated[int, Field(ge=1)]
 
 
 class EndSilent(Document):
@@ -127,6 +154,16 @@ class ExecutionOver(Document):
     execution_arn: str
 
 
+class Copied(Document):
+    """Large files that were copied to another inode, as somebody who was given up might still have written into them.
+
+    `seconds`: in which all was gathered.
+    """
+
+    bytes: Annotated[int, Field(ge=1)]
+    seconds: Annotated[float, Field(ge=0)]
+
+
 class Delivered(Document):
     """Every chunk is delivered, every file renamed but those that were left out: `skipped` many entries."""
 
@@ -144,6 +181,9 @@ class Delivered(Document):
     skipped: Annotated[int, Field(ge=1)] | None = None
     kept: Annotated[int, Field(ge=1)] | None = None
     """Entries of the destination that were replaced, or removed before, and are kept."""
+    copied: Copied | None = None
+    seat: SenderId | None = None
+    """The sender that finished; None: the first one."""
 
     @property
     def wire_bytes(self) -> int:
@@ -152,15 +192,21 @@ class Delivered(Document):
 
 
 class TransferDelivered(Delivered):
-    """The sender says so."""
+    """The sender that finished says so."""
 
     schema_version: Literal[1]
     type: Literal["Transfer Delivered"]
     transfer_id: TransferId
 
+    @property
+    def seat_id(self) -> str:
+        """The sender that finished."""
+        return self.seat or "s0"
+
     def outcome(self) -> dict[str, Any]:
         """Return what the task token's output will be."""
-        return {"delivered": self.model_dump(include=set(Delivered.model_fields), by_alias=True, exclude_none=True)}
+        said = set(Delivered.model_fields) - ({"seat"} if self.seat_id == "s0" else set())
+        return {"delivered": self.model_dump(include=said, by_alias=True, exclude_none=True)}
 
 
 class TransferFailed(Document):
@@ -193,6 +239,8 @@ def outcome_of(text: object, transfer_id: str, seat_id: str) -> TransferDelivere
     delivered = _read(TransferDelivered, text) if role_of(seat_id) == "sender" else None
     failed = None if delivered else _read(TransferFailed, text)
     if failed is not None and (failed.seat, failed.side) != (seat_id, role_of(seat_id)):
+        return None
+    if delivered is not None and delivered.seat_id != seat_id:
         return None
     found = delivered or failed
     return found if found is not None and found.transfer_id == transfer_id else None

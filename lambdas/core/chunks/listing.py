@@ -9,7 +9,7 @@ from pydantic import Field
 
 from lambdas.core.chunks.chunk import RANGE_SIZE
 from lambdas.core.chunks.pace import RANGES_AT_ONCE
-from lambdas.core.chunks.plan import MIB, ListedEntry, PlannedChunk, plan_chunks
+from lambdas.core.chunks.plan import MIB, ListedEntry, PlannedChunk, SizeCheck, any_size, plan_chunks
 from lambdas.core.documents import Count, Handover
 from lambdas.core.survey.survey import DestinationSurvey, Listed
 from lambdas.core.survey.whereabouts import Kernel, Whereabouts
@@ -58,14 +58,16 @@ def announcement_name(transfer: AcceptedTransfer) -> str:
     return f"announced/{execution}.json"
 
 
-def lots(parts: Iterable[Iterable[ListedEntry]], part_bytes: int) -> Iterator[list[PlannedChunk]]:
+def lots(
+    parts: Iterable[Iterable[ListedEntry]], part_bytes: int, check: SizeCheck = any_size
+) -> Iterator[list[PlannedChunk]]:
     """Return what is written together and then may be read: the first lot is small, and none waits for another object.
 
     The same objects give the same lots, whoever asks.
     """
     most = RANGE_SIZE
     for part in parts:
-        chunks = plan_chunks(part, part_bytes)
+        chunks = plan_chunks(part, part_bytes, check)
         while lot := _lot(chunks, most):
             yield lot
             most = min(2 * most, RANGE_SIZE * RANGES_AT_ONCE)

@@ -6,7 +6,7 @@ of a walk, each directory before what it holds; read backwards, it has them in t
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from math import ceil
 from typing import NamedTuple
@@ -106,8 +106,16 @@ class _Bundle:
         return chunk
 
 
-def plan_chunks(entries: Iterable[ListedEntry], part_bytes: int) -> Iterator[PlannedChunk]:
-    """Phase 0: bundles of small entries and aligned parts of large files."""
+SizeCheck = Callable[[ListedEntry, int], None]
+"""Raises for a file of so many bytes that cannot be sent in chunks of this plan."""
+
+
+def any_size(_entry: ListedEntry, _size: int) -> None:
+    """The check of a destination that takes files of any size."""
+
+
+def plan_chunks(entries: Iterable[ListedEntry], part_bytes: int, check: SizeCheck = any_size) -> Iterator[PlannedChunk]:
+    """Phase 0: bundles of small entries and aligned parts of large files, each of which is checked."""
     bundle = _Bundle(phase=0)
     for entry in entries:
         fields = json.loads(entry.line)
@@ -115,6 +123,7 @@ def plan_chunks(entries: Iterable[ListedEntry], part_bytes: int) -> Iterator[Pla
         if fields["kind"] in LAST_KINDS:
             continue
         if size > part_bytes:
+            check(entry, size)
             yield from _parts(entry, size, part_bytes)
         else:
             if bundle.full(size, part_bytes):

@@ -1,13 +1,17 @@
 """The reports of both ends."""
 
+from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationError
 
 from lambdas.core.documents import Count, Document
+from lambdas.core.transfer.seat import ReceiverId, SenderId
 
 # Far above what any transfer counts. DynamoDB keeps 38 digits.
 LARGEST = 2**63
+# A report that is so much older than the newest one, by the ends' clocks, is of a daemon that is dead or cut off.
+STALE_SECONDS = 30.0
 
 
 class LaneProgress(Document):
@@ -17,6 +21,14 @@ class LaneProgress(Document):
     lane: Count
     bytes: Count
     rate: float = Field(alias="rateMBps")
+
+
+class ClosedFor(Document):
+    """The lease of the finish that a receiver has closed for: it writes nothing any more."""
+
+    seat: SenderId
+    epoch: Annotated[int, Field(ge=1)]
+    receiver: ReceiverId
 
 
 class Progress(Document):
@@ -38,6 +50,12 @@ class Progress(Document):
     first_byte_at: float | None = None
     in_file_system_seconds: Annotated[float, Field(ge=0)] | None = None
     """Seconds that a call of the destination's file system has kept the receiver, by its own clock; None below 5 s."""
+    membership_version: Count | None = None
+    """Of a receiver: the membership whose retired senders it has cut off."""
+    closed_for: ClosedFor | None = None
+    """Of a receiver that leaves the finish to another."""
+    has_ended: Literal[True] | None = None
+    """Of a seat that was retired: nothing of this process is written any more."""
     lanes: list[LaneProgress]
 
     @classmethod
@@ -63,3 +81,30 @@ class Progress(Document):
     def wire_bytes(self) -> int:
         """Bytes that crossed the network, those that were repeated included."""
         return max(self.moved_bytes - (self.saved_bytes or 0), 0)
+
+
+def together(reports: Sequence[Progress]) -> Progress | None:
+    """What the daemons of one side have done in all; rates and lanes are those of the ones that still report.
+
+    None of none; of one its report as it is.
+    """
+    if len(reports) < 2:
+        return next(iter(reports), None)
+    newest = max(reports, key=lambda report: report.at)
+    live = [report for report in reports if newest.at - report.at <= STALE_SECONDS]
+    began = [report.first_byte_at for report in reports if report.first_byte_at is not None]
+    return newest.model_copy(
+        update={
+            "epoch": max(report.epoch for report in reports),
+            "sequence": sum(report.sequence for report in reports),
+            "bytes": sum(report.bytes for report in reports),
+            "moved_bytes": sum(report.moved_bytes for report in reports),
+            "saved_bytes": sum(report.saved_bytes or 0 for report in reports) or None,
+            "chunks": sum(report.chunks for report in reports),
+            "files": sum(report.files for report in reports),
+            "failed_chunks": sum(report.failed_chunks for report in reports),
+            "rate": sum(report.rate for report in live),
+            "first_byte_at": min(began, default=None),
+            "lanes": [lane for report in live for lane in report.lanes],
+        }
+    )

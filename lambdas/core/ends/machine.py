@@ -2,12 +2,13 @@
 
 A kind of end is one module like this and one alternative in contract `transfer-request`. Each says its `kind`, its
 `regions` (they must be enrolled), its `machines` (the instances that reach its data), and of a destination the
-`lock_id`, which all transfers share that could write to the same place.
+`lock_ids`, of which all transfers share one that could write to the same place, and the `lock_path` there.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import AfterValidator, Discriminator, Field, Tag, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
 
 from lambdas.core.documents import ABSOLUTE_PATH, USER, Document, InstanceId, Integer, Region
 from lambdas.core.ends.landing import LandingPath, leading
@@ -16,6 +17,17 @@ from lambdas.core.places.place import Place
 Path = Annotated[str, Field(pattern=ABSOLUTE_PATH, max_length=4096)]
 User = Annotated[str, Field(pattern=USER)]
 Weight = Annotated[Integer, Field(ge=1, le=10_000)]
+MOST_AT_AN_END = 16
+"""Machines; both ends together have fewer (`core.request.machine_rules`)."""
+
+
+def _unique(ids: list[str]) -> list[str]:
+    if twice := next((one for at, one in enumerate(ids) if one in ids[:at]), None):
+        raise PydanticCustomError("named_twice", "'{id}' is named twice; name each machine once", {"id": twice})
+    return ids
+
+
+InstanceIds = Annotated[list[InstanceId], Field(min_length=2, max_length=MOST_AT_AN_END), AfterValidator(_unique)]
 
 
 def landing_name(path: str) -> str | None:
@@ -59,19 +71,47 @@ def words(path: str | NamedPath) -> str:
 class MachineEnd(Document):
     """An instance with a file system that it reads or writes; `run_as`: as which of its users.
 
+    `instance_ids`, where there are several of one region, all of which reach the same data.
     `cpu_weight` and `io_weight`: systemd's, of the daemon among the other units; without them 100, as any unit.
     """
 
     kind: Literal["machine"] = "machine"
-    instance_id: InstanceId
+    # In this order: what is said of the one knows of the several.
+    instance_ids: InstanceIds | None = None
+    instance_id: InstanceId | None = Field(default=None, validate_default=True)
     region: Region
     run_as: User | None = None
     cpu_weight: Weight | None = None
     io_weight: Weight | None = None
 
+    @field_validator("instance_id")
+    @classmethod
+    def _is_the_only_one(cls, value: str | None, info: ValidationInfo) -> str | None:
+        several = info.data.get("instance_ids")
+        if value is None and several is None and "instance_ids" in info.data:
+            raise PydanticCustomError("no_machine", "name a machine")
+        if value is not None and several is not None:
+            raise PydanticCustomError("one_and_several", "instanceIds names machines as well; leave one of them out")
+        return value
+
+    @property
+    def machine_ids(self) -> tuple[str, ...]:
+        """The instances that reach its data; the first looks where one does so for all."""
+        return tuple(self.instance_ids or (() if self.instance_id is None else (self.instance_id,)))
+
+    @property
+    def machine_words(self) -> str:
+        """The instances, for people."""
+        *some, last = self.machine_ids
+        return f"{', '.join(some)} and {last}" if some else last
+
+    def field_of(self, at: int) -> str:
+        """The key, below the end's, that names one of its machines."""
+        return "instanceId" if self.instance_ids is None else f"instanceIds[{at}]"
+
     @property
     def regions(self) -> tuple[str, ...]:
-        """The region of the machine."""
+        """The region of its machines."""
         return (self.region,)
 
     @property
@@ -85,14 +125,20 @@ class MachineEnd(Document):
         return {"kind": self.kind, **run_as, **preserve}
 
     @property
+    def share(self) -> tuple[int | None, int | None]:
+        """Of its machine's processor time and of its disk time, what daemons get there."""
+        return (self.cpu_weight, self.io_weight)
+
+    @property
     def machines(self) -> tuple[tuple[str, str], ...]:
         """Region and id of each instance that reaches its data."""
-        return ((self.region, self.instance_id),)
+        return tuple((self.region, instance_id) for instance_id in self.machine_ids)
 
 
 class SourceMachine(MachineEnd):
     """The machine that has the data."""
 
+    where_field: ClassVar[str] = "paths"
     paths: list[SourcePath] = Field(min_length=1, max_length=100)
 
     def command(self, preserve: dict[str, Any]) -> dict[str, Any]:
@@ -108,6 +154,11 @@ class SourceMachine(MachineEnd):
     def plain_paths(self) -> list[str]:
         """The paths, without where they arrive."""
         return [path_of(path) for path in self.paths]
+
+    @property
+    def where(self) -> str:
+        """All of its paths, for people."""
+        return ", ".join(map(words, self.paths))
 
     @property
     def tops(self) -> list[str] | None:
@@ -129,6 +180,7 @@ class SourceMachine(MachineEnd):
 class DestinationMachine(MachineEnd):
     """The machine that gets the data."""
 
+    where_field: ClassVar[str] = "path"
     path: Path
 
     def command(self, preserve: dict[str, Any]) -> dict[str, Any]:
@@ -136,6 +188,20 @@ class DestinationMachine(MachineEnd):
         return {**super().command(preserve), "path": self.path}
 
     @property
-    def lock_id(self) -> str:
-        """Its paths can overlap with those of any transfer to the same instance."""
-        return self.instance_id
+    def where(self) -> str:
+        """The directory, for people."""
+        return self.path
+
+    def told(self, instance_id: str) -> str:
+        """The directory and the machine, for people."""
+        return f"'{self.path}' on {instance_id}"
+
+    @property
+    def lock_ids(self) -> tuple[str, ...]:
+        """Its paths can overlap with those of any transfer to one of the same instances."""
+        return self.machine_ids
+
+    @property
+    def lock_path(self) -> str:
+        """Where in them it writes."""
+        return self.path

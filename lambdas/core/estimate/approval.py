@@ -114,8 +114,8 @@ def letter(transfer: AcceptedTransfer, estimate: Estimate) -> tuple[str, str]:
     name = transfer.transfer_id
     lines = [
         f"Transfer {name} waits for approval: {size(estimate.bytes)} from "
-        f"{transfer.at_source.instance_id} ({transfer.source_region}) to "
-        f"{transfer.at_destination.instance_id} ({transfer.destination_region}).",
+        f"{transfer.request.source.machine_words} ({transfer.source_region}) to "
+        f"{transfer.request.destination.machine_words} ({transfer.destination_region}).",
         "",
         f"  {'pairs':>5} {'time':>12} {'in all':>12} {'speedup':>8} {'cost':>10} {'and time':>10} {'Wh':>8}"
         "  limited by",

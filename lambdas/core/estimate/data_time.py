@@ -10,6 +10,7 @@ from lambdas.core.models.zero_wait import Limit, Serving, zero_wait
 # Of a limit that the user gave; the machine or the path could do more.
 LIMIT_WORDS = "the limit in the request is"
 _WORDS = {
+    "store": "S3 takes and serves at most",
     "source": "the source machine sends at most",
     "source_disk": "the source's disk reads at most",
     "source_processor": "the source's processors hash and encrypt at most",
@@ -17,8 +18,27 @@ _WORDS = {
     "destination_disk": "the destination's disk writes at most",
     "destination_processor": "the destination's processors decrypt and hash at most",
     "files": "files as small as these go at most at",
+    "direct": "the direct path carries",
+}
+# Where there are so many machines at that end.
+_WORDS_OF_SEVERAL = {
+    "source": "the {} source machines send at most",
+    "source_disk": "the disk of the {} source machines reads at most",
+    "source_processor": "the processors of the {} source machines hash and encrypt at most",
+    "destination": "the {} destination machines receive at most",
+    "destination_disk": "the disk of the {} destination machines writes at most",
+    "destination_processor": "the processors of the {} destination machines decrypt and hash at most",
 }
 NEAR = 1e-6
+
+
+def _words(name: str, machines: Sequence[int] | None) -> str:
+    """What a figure limits, in words."""
+    sides = dict(zip(("source", "destination"), machines or (1, 1), strict=True))
+    if name == "direct" and max(sides.values()) > 1:
+        return f"the {max(sides.values())} direct paths carry"
+    count = sides.get(name.partition("_")[0], 1)
+    return _WORDS_OF_SEVERAL[name].format(count) if count > 1 else _WORDS[name]
 
 
 def seconds_for(
@@ -74,7 +94,7 @@ def limit_through(size_bytes: int, seconds: float, relayed: Sequence[Serving], f
         fills = not words and figure.now <= together * (1 + NEAR)
         if fills or alone > longest * (1 + NEAR):
             longest, limits = alone, [figure.limit]
-            words = LIMIT_WORDS if figure.is_set_by_request else _WORDS[name]
+            words = LIMIT_WORDS if figure.is_set_by_request else _words(name, figures.machines)
     caps = [cap for cap in figures.caps if cap.joins < seconds]
     if caps and zero_wait(size, paths, inf, caps=caps) > longest * (1 + NEAR):
         return f"the request's timetable, which lets {min(cap.rate for cap in caps):.1f} MB/s pass at times"
@@ -83,7 +103,7 @@ def limit_through(size_bytes: int, seconds: float, relayed: Sequence[Serving], f
         first, rest = (sum(one.allows(one.credit) for one in some) for some in (limits[:1], limits[1:]))
         words = f"paths: {first:.1f} direct + {rest:.1f}{f' by {what}' if what else ''} ="
     elif not words:
-        words = LIMIT_WORDS if figures.direct.is_set_by_request else "the direct path carries"
+        words = LIMIT_WORDS if figures.direct.is_set_by_request else _words("direct", figures.machines)
     now, lasting = (sum(part) for part in zip(*((one.allows(one.credit), one.rate) for one in limits), strict=True))
     never_ends = [Serving(path.limit.allows(path.credit), path.joins) for path in paths]
     bursts_on = zero_wait(size, never_ends, *(Limit(figure.now) for figure in figures.of_ends.values()))

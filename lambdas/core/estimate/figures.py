@@ -181,6 +181,11 @@ class EndFigures(Document):
     files: Figure | None = Field(default=None, alias="filesMBps")
     """What the ends move of files as small as these: their mean size times files per second; absent for large ones."""
 
+    store: Figure | None = Field(default=None, alias="storeMBps")
+    """What S3 takes or serves in all; absent where no end is a bucket."""
+    requests: Figure | None = Field(default=None, alias="requestsUsd")
+    """All requests of the data to a bucket, dollars; absent where there is none."""
+
     lent: list[LentPair] = Field(default_factory=list, alias="lentPairs")
     """Pairs with machines of the user; they come first."""
     pair_route: PairRoute | None = None
@@ -191,6 +196,8 @@ class EndFigures(Document):
     """Per GB that a transit gateway between the two VPCs passes on; absent where there is none."""
     repeated: Figure | None = Field(default=None, alias="repeatedShare")
     """How many bytes are sent beyond those that arrive: a last chunk on two lanes, and what is sent again."""
+    machines: list[int] | None = None
+    """How many there are at the source and at the destination; absent: one and one."""
     entries: Count | None = None
     """Files, directories and links that are moved; absent where nobody has listed them."""
 
@@ -249,6 +256,7 @@ class EndFigures(Document):
 
 
 OF_ENDS = (
+    "store",
     "source",
     "source_disk",
     "source_processor",

@@ -15,7 +15,7 @@ from lambdas.core.documents import Count, Document
 from lambdas.core.estimate import unmeasured as unmeasured_paths
 from lambdas.core.estimate.figures import Burst, EndFigures, Figure, Figures
 from lambdas.core.estimate.type_choice import Offer
-from lambdas.core.fleet.membership import DIRECT
+from lambdas.core.fleet.layout import is_direct
 from lambdas.core.fleet.topology import strength_of
 from lambdas.core.models.models import LEAST_GAIN
 
@@ -115,8 +115,8 @@ def sight(progress: Progress, since: float | None = None) -> Sight | None:
         return None
     if progress.at - max(progress.first_byte_at, since or 0.0) < WARM_UP_SECONDS + REPORT_SECONDS:
         return None
-    direct = sum(lane.rate for lane in progress.lanes if lane.path_id == DIRECT)
-    relayed = {lane.path_id for lane in progress.lanes if lane.path_id != DIRECT and lane.rate > 0}
+    direct = sum(lane.rate for lane in progress.lanes if is_direct(lane.path_id))
+    relayed = {lane.path_id for lane in progress.lanes if not is_direct(lane.path_id) and lane.rate > 0}
     total = sum(lane.rate for lane in progress.lanes)
     after = progress.at - progress.first_byte_at
     return Sight(progress.at, after, direct, total, strength_of(relayed), progress.moved_bytes / BYTES_PER_MB / after)

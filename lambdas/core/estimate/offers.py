@@ -218,6 +218,13 @@ def _spread(profile: Profile | None) -> Figure:
     return Figure(value=known.sigma / known.value, origin="measured", note=f"{count} pairs")
 
 
+def with_limit(ends: EndFigures, limit_mbps: int | None) -> EndFigures:
+    """`ends` of which no more leaves the source, and nothing more goes the direct way, than the request lets pass."""
+    return ends.model_copy(
+        update={"source": _capped(ends.source, limit_mbps), "direct": _capped(ends.direct, limit_mbps)}
+    )
+
+
 def _capped(figure: Figure, limit_mbps: int | None) -> Figure:
     return figure if limit_mbps is None else published_limits.capped(figure, limit_mbps / MBIT_PER_MB, LIMIT_NOTE)
 

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Literal
 
+from lambdas.core.ends.bucket import BucketEnd
 from lambdas.core.estimate.history import Event, History, integrate
+from lambdas.core.transfer.accepted import AcceptedTransfer
 
 Metric = Literal[
     "interRegion",
@@ -69,6 +71,18 @@ what is above was learnt of runs that cannot measure it."""
 def hosts(source_id: str, destination_id: str) -> str:
     """Subject of a profile about two end machines, e.g. `i-0aaaaaaaaaaaaaaa1>i-0bbbbbbbbbbbbbbb2`."""
     return f"{source_id}>{destination_id}"
+
+
+def hosts_of(transfer: AcceptedTransfer) -> str:
+    """Subject of a profile about all machines at the ends of a transfer together; a bucket is one as it stands."""
+    source, destination = (
+        end.where if isinstance(end, BucketEnd) else "+".join(seat.machine.instance_id for seat in seats)
+        for end, seats in (
+            (transfer.request.source, transfer.senders),
+            (transfer.request.destination, transfer.receivers),
+        )
+    )
+    return hosts(source, destination)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ def dollars(
     """
     pairs = ceil(sum(use.count for use in uses) / RELAYS_OF_PAIR)
     total = control_plane_dollars(size_bytes, pairs, seconds, figures)
+    total += figures.requests.value if figures.requests else 0.0
     lived, tested = seconds + figures.tail_seconds, figures.spawn.value + tested_seconds
     for use in uses:
         launched = use.tested.paid if tested_seconds else use.paid
@@ -44,7 +45,7 @@ def control_plane_dollars(size_bytes: int, pairs: int, seconds: float, figures: 
     entries = figures.entries or 1
     lanes = plan.lanes_per_path(rate, size_bytes, entries)
     # As between regions, where there are more.
-    lanes = plan.lanes_to_plan_for(lanes, 1 + pairs, between_regions=True)
+    lanes = plan.lanes_to_plan_for(lanes, max(figures.machines or [1]) + pairs, between_regions=True)
     parts = ceil(size_bytes / plan.chunk_size(size_bytes, lanes, None))
     chunks = max(parts, ceil(entries / plan.MAX_BUNDLE_ENTRIES))
     return control_plane.dollars(control_plane.calls(chunks, pairs, seconds, figures.spawn.value, entries))

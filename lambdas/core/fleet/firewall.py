@@ -33,7 +33,7 @@ def shared(rules: Iterable[Rule], transfer: AcceptedTransfer) -> list[Rule]:
 
 
 def _ways(transfer: AcceptedTransfer) -> set[tuple[str, int]]:
-    """Address and port of what machines that outlive the transfer reach: its relays, and the destination."""
-    machines = [transfer.at_source, *transfer.existing]
+    """Address and port of what machines that outlive the transfer reach: its relays, and the destination's machines."""
+    machines = [*(seat.machine for seat in transfer.senders), *transfer.existing]
     addresses = {address for m in machines for address in (m.private_address, m.public_address) if address}
     return {(address, port) for address in addresses for port in (RELAY_PORT, transfer.receiver_port)}

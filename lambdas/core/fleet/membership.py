@@ -6,6 +6,7 @@ from pydantic import Field
 
 from lambdas.core.documents import MAX_STAGES, Count, Document, Name, SocketAddress
 from lambdas.core.request.bandwidth import Mbps
+from lambdas.core.transfer.seat import ReceiverId, SeatId, SenderId
 
 RELAY_PORT = 4600
 # Id of the path without relays.
@@ -27,6 +28,10 @@ class TransferPath(Document):
     hops: list[Hop] = Field(max_length=MAX_STAGES)
     receiver: SocketAddress
     lanes: Annotated[int, Field(ge=1, le=32)]
+    sender: SenderId | None = Field(default=None, alias="from")
+    """Its seat; None: `s0`."""
+    to: ReceiverId | None = None
+    """The receiver's seat; None: `r0`."""
 
 
 class Probe(Document):
@@ -61,6 +66,38 @@ class BudgetLease(Document):
         return sent / 1e9 * self.usd_per_gb + passed / 3600 * self.usd_per_hour <= self.usd
 
 
+class LimitLease(Document):
+    """A part of a limit over several transfers, Mbit/s: `mbps` until `seconds` after the sender first saw its number.
+
+    Then `safe_mbps` is left of it, where that is less.
+    """
+
+    number: Annotated[int, Field(ge=1)]
+    mbps: Annotated[float, Field(ge=0)]
+    safe_mbps: Annotated[float, Field(ge=0)]
+    seconds: Annotated[float, Field(ge=0)]
+
+
+class Retired(Document):
+    """A seat that was given up while others of its side go on: its processes up to `epoch` count no more.
+
+    `is_gone`: its machine is stopped or terminated, or has said that its daemon has ended: it will never write again.
+    """
+
+    seat_id: SeatId
+    epoch: Annotated[int, Field(ge=1)]
+    is_gone: bool
+
+
+class Share(Document):
+    """The bounds of one sender where there are several."""
+
+    seat_id: SenderId
+    bandwidth_limit_mbps: Annotated[float, Field(gt=0)] | None = None
+    budget_lease: BudgetLease | None = None
+    limit_lease: LimitLease | None = None
+
+
 class Membership(Document):
     """Contract `membership`."""
 
@@ -70,21 +107,50 @@ class Membership(Document):
     probes: list[Probe] = Field(default_factory=list)
     bandwidth_limit_mbps: Mbps | None = None
     budget_lease: BudgetLease | None = None
+    limit_lease: LimitLease | None = None
+    """None where no limit over several transfers holds for this one."""
+    paused: Literal[True] | None = None
+    """The senders begin no chunk."""
+    retired: list[Retired] | None = None
+    shares: list[Share] | None = None
 
-    def changed(self, *, paths: list[TransferPath] | None = None, probes: list[Probe] | None = None) -> "Membership":
-        """Return the next version of the membership, with other paths, other probes, or both."""
+    def changed(
+        self,
+        *,
+        paths: list[TransferPath] | None = None,
+        probes: list[Probe] | None = None,
+        retired: list[Retired] | None = None,
+        shares: list[Share] | None = None,
+    ) -> "Membership":
+        """Return the next version, with other paths, probes, retired seats or shares, or several of them."""
         return self._next(
             paths=self.paths if paths is None else paths,
             probes=self.probes if probes is None else probes,
+            retired=self.retired if retired is None else retired,
+            shares=self.shares if shares is None else shares,
         )
 
-    def limited(self, mbps: int | None) -> "Membership":
-        """The next version, with another bound on the sender's rate; None: no bound."""
-        return self._next(bandwidth_limit_mbps=mbps)
+    def limited(self, mbps: int | None, shares: list[Share] | None = None) -> "Membership":
+        """The next version, with another bound on the senders' rate, and what each has of it; None: no bound."""
+        return self._next(bandwidth_limit_mbps=mbps, shares=shares)
 
-    def leased(self, lease: BudgetLease) -> "Membership":
-        """The next version, with what the budget bears now."""
-        return self._next(budget_lease=lease)
+    def leased(self, lease: BudgetLease, shares: list[Share] | None = None) -> "Membership":
+        """The next version, with what the budget bears now, and what each sender has of it."""
+        return self._next(budget_lease=lease, shares=shares)
+
+    def held(self, *, paused: bool) -> "Membership":
+        """The next version, in which the senders begin no chunk, or go on."""
+        return self._next(paused=True if paused else None)
+
+    def shared(self, lease: LimitLease | None, shares: list[Share] | None = None) -> "Membership":
+        """The next version, with another part of a limit over several transfers, and what each sender has of it."""
+        return self._next(limit_lease=lease, shares=shares)
+
+    @property
+    def lowest_limit_mbps(self) -> int | None:
+        """The lower one of its own limit and its share of a limit over several transfers, in whole Mbit/s."""
+        shared = max(round(self.limit_lease.mbps), 1) if self.limit_lease else None
+        return min((limit for limit in (self.bandwidth_limit_mbps, shared) if limit is not None), default=None)
 
     def _next(self, **changes: object) -> "Membership":
         return self.model_copy(update={"version": self.version + 1, **changes})

@@ -7,6 +7,7 @@ from itertools import groupby
 from math import prod
 
 from lambdas.core.fleet import topology
+from lambdas.core.fleet.layout import ONE_AND_ONE, Layout, seats_of
 from lambdas.core.fleet.membership import RELAY_PORT, Hop, TransferPath
 from lambdas.core.fleet.relay_node import LIVE_STATES, Node, NodeState
 from lambdas.core.fleet.resolved_paths import ResolvedPaths
@@ -44,25 +45,36 @@ class RelayPath:
         """Grows when any of the relays is replaced."""
         return sum(node.generation for node in self.relays)
 
-    def path(self, route: Route, paths: ResolvedPaths, lanes: int) -> TransferPath:
-        """Each hop with the address by which the machine before knows the next one."""
+    def path(self, route: Route, paths: ResolvedPaths, lanes: int, layout: Layout = ONE_AND_ONE) -> TransferPath:
+        """Each hop with the address by which the machine before knows the next one.
+
+        Its slots say which seats it joins, so that no other path's relays change that.
+        """
         addresses = [
             route.address(hop, paths, node.private_address, node.public_address) for hop, node in enumerate(self.relays)
         ]
         ends_inside = route.is_inside(len(self.relays))
+        joint = layout.joint(self.slots[0] - 1, self.slots[-1] - 1)
         return TransferPath(
             path_id=self.path_id,
-            generation=self.generation,
+            generation=self.generation + joint.changes,
             hops=[
                 Hop(node_id=node.node_id, address=f"{address}:{RELAY_PORT}")
                 for node, address in zip(self.relays, addresses, strict=True)
             ],
-            receiver=paths.receiver_inside_address if ends_inside else paths.receiver_address,
+            receiver=layout.receiver(joint.receiver, paths, inside=ends_inside),
             lanes=lanes,
+            **seats_of(joint),
         )
 
 
-def all_paths(routes: Iterable[Route], nodes: Iterable[Node], paths: ResolvedPaths, lanes: int) -> list[TransferPath]:
+def all_paths(
+    routes: Iterable[Route],
+    nodes: Iterable[Node],
+    paths: ResolvedPaths,
+    lanes: int,
+    layout: Layout = ONE_AND_ONE,
+) -> list[TransferPath]:
     """The paths of all routes; those with a mesh share its bound.
 
     So there are `MESH_PATHS` and two for each relay at most, whatever the number of routes: membership, looks and the
@@ -72,24 +84,29 @@ def all_paths(routes: Iterable[Route], nodes: Iterable[Node], paths: ResolvedPat
     serving = [route for route in routes if route.own(joined)]
     meshes = sum(_is_mesh(_serving(route, joined)) for route in serving)
     most = MESH_PATHS // max(meshes, 1)
-    return [path for route in serving for path in relay_paths(route, joined, paths, lanes, most)]
+    return [path for route in serving for path in relay_paths(route, joined, paths, lanes, most, layout)]
 
 
 def relay_paths(
-    route: Route, nodes: Iterable[Node], paths: ResolvedPaths, lanes: int, mesh_paths: int = MESH_PATHS
+    route: Route,
+    nodes: Iterable[Node],
+    paths: ResolvedPaths,
+    lanes: int,
+    mesh_paths: int = MESH_PATHS,
+    layout: Layout = ONE_AND_ONE,
 ) -> list[TransferPath]:
     """The paths through all JOINED relays; `lanes`: TCP streams that one path begins with where none shares a relay."""
     stages = _serving(route, nodes)
     joined = _mesh(stages, mesh_paths) if _is_mesh(stages) else _match(stages)
     if not topology.share_relays(found.path_id for found in joined):
-        return [found.path(route, paths, lanes) for found in joined]
+        return [found.path(route, paths, lanes, layout) for found in joined]
     # As many lanes in all as pairs would have, more of them where more has been measured, and one at least.
     most = lanes * max(len(stage) for stage in stages)
     weights = [_weight(found) for found in joined]
     if not all(weights):
         weights = [1.0] * len(joined)
     shares = (most * weight / sum(weights) for weight in weights)
-    return [found.path(route, paths, max(round(share), 1)) for found, share in zip(joined, shares, strict=True)]
+    return [found.path(route, paths, max(round(share), 1), layout) for found, share in zip(joined, shares, strict=True)]
 
 
 def _serving(route: Route, nodes: Iterable[Node]) -> list[list[Node]]:

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from lambdas.core.chunks.progress import Progress
 from lambdas.core.documents import Count, Document
+from lambdas.core.fleet.layout import is_direct
 from lambdas.core.fleet.membership import DIRECT, Membership
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.request.bandwidth import Mbps
@@ -90,7 +91,7 @@ def look(progress: Progress, membership: Membership) -> Look:
         paths.append(
             PathLook(path_id=path.path_id, generation=path.generation, lanes=len(lanes), bytes=delivered),
         )
-    return Look(epoch=progress.epoch, at=progress.at, paths=paths, bandwidth_limit_mbps=membership.bandwidth_limit_mbps)
+    return Look(epoch=progress.epoch, at=progress.at, paths=paths, bandwidth_limit_mbps=membership.lowest_limit_mbps)
 
 
 def seen(watch: Watch, new: Look, through: dict[str, list[str]], chunk_bytes: int) -> Watch:
@@ -151,8 +152,8 @@ def by_relay(carried: dict[str, Carried], through: dict[str, list[str]]) -> dict
     for node_id, paths in through.items():
         if all(path in carried for path in paths):
             found[node_id] = sum((carried[path] for path in paths[1:]), carried[paths[0]])
-    if DIRECT in carried:
-        found[DIRECT] = carried[DIRECT]
+    if direct := [carried[path_id] for path_id in sorted(carried) if is_direct(path_id)]:
+        found[DIRECT] = sum(direct[1:], direct[0])
     return found
 
 

@@ -167,6 +167,8 @@ def routes_of(transfer: AcceptedTransfer) -> tuple[Route, ...]:
     It depends on nothing but the accepted transfer, so that a stage keeps its index whatever is planned, and however
     often. Most routes never get a relay.
     """
+    if transfer.errand.copies:
+        return ()
     routes = [route_of(transfer)]
     for count in range(1, MAX_STAGES - 1):
         for regions in permutations(transfer.transit, count):
@@ -225,18 +227,25 @@ class Admission(NamedTuple):
 
 
 def admissions(
-    route: Route, paths: ResolvedPaths, node: Node, existing: Collection[int], receiver_port: int
+    route: Route,
+    paths: ResolvedPaths,
+    node: Node,
+    existing: Collection[int],
+    receiver_port: int,
+    beside_source: Iterable[EndMachine] = (),
 ) -> list[Admission]:
     """Return the rules for a relay that has its addresses: its own stage to the source, the next machines to itself.
 
     So a stage admits exactly the one before it. `existing`: stages with machines of the user, which are in the group
-    of the ends.
+    of the ends. `beside_source`: machines that send as well.
     """
     here, hop = route.stage_of(node), node.stage - route.first + 1
     found = []
     if hop == 1:
         source = route.source.private_address if route.is_inside(0) else paths.source_address
-        found.append(Admission(here, PROVIDERS[node.provider].group, source, RELAY_PORT))
+        others = (route.address(0, paths, one.private_address, one.public_address) for one in beside_source)
+        group = PROVIDERS[node.provider].group
+        found += [Admission(here, group, address, RELAY_PORT) for address in (source, *others)]
     own = route.address(hop, paths, node.private_address, node.public_address)
     if hop == len(route.stages):
         return [*found, Admission(route.destination, "endpoint", own, receiver_port)]

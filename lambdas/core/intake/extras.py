@@ -10,10 +10,10 @@ from lambdas.core.transfer.accepted import AcceptedTransfer
 
 def check_source(transfer: AcceptedTransfer, source: SourceSurvey) -> None:
     """Raise DeletionRefused where the source has nothing in which something could be missing."""
-    paths = transfer.request.source.plain_paths
+    paths, field = transfer.request.source.plain_paths, f"$.source.{transfer.request.source.where_field}"
     if not source.directories and not any(path.endswith("/") for path in paths):
         raise DeletionRefused(
-            f"$.delete: true, and none of $.source.paths ({', '.join(paths)[:200]}) brings a directory: there is "
+            f"$.delete: true, and none of {field} ({', '.join(paths)[:200]}) brings a directory: there is "
             "nothing that a destination could have beyond it; leave delete out, or name a directory"
         )
 
@@ -21,7 +21,7 @@ def check_source(transfer: AcceptedTransfer, source: SourceSurvey) -> None:
 def check_extras(transfer: AcceptedTransfer, source: SourceSurvey, extras: ExtrasSurvey, where: str) -> None:
     """Raise DeletionRefused unless all of these may be removed; `where`: the folder of their list."""
     if problems := list(_problems(transfer, source, extras)):
-        told = f"{extras.words()} would be removed from {transfer.request.destination.path}; all: {where}"
+        told = f"{extras.words()} would be removed from {transfer.request.destination.where}; all: {where}"
         raise DeletionRefused("\n".join((*problems, told)))
 
 
@@ -46,7 +46,7 @@ def _problems(transfer: AcceptedTransfer, source: SourceSurvey, extras: ExtrasSu
             "if it is empty indeed, confirm the digest of a dry run"
         )
     elif confirmed == WITHOUT_DRY_RUN and extras.mostly:
-        told = "; ".join(mostly.words(request.destination.path) for mostly in extras.mostly)
+        told = "; ".join(mostly.words(request.destination.where) for mostly in extras.mostly)
         yield (
             f"$.confirmDelete: '{WITHOUT_DRY_RUN}', and more than half would be removed of what a source path has "
             "there, or anything where it has nothing, as where its disk is not mounted: "

@@ -72,7 +72,7 @@ def _by_server(path: str, own: DirectoryWay, other: DirectoryWay) -> Meeting | N
     is_, was = (way.file_system.location if way.file_system else None for way in (own, other))
     if is_ is None or was is None:
         return None
-    certain = _is_world_wide(is_)
+    certain = is_world_wide(is_)
     if is_ == was or (was.startswith(f"{is_}/") and not own.missing):
         # Names below it that do not exist yet are none in which the source's machine could look.
         below = was[len(is_) :].removesuffix("".join(f"/{name}" for name in other.missing))
@@ -82,7 +82,7 @@ def _by_server(path: str, own: DirectoryWay, other: DirectoryWay) -> Meeting | N
     return None
 
 
-def _is_world_wide(location: str) -> bool:
+def is_world_wide(location: str) -> bool:
     """Return whether a server has this name wherever it is said: neither an address nor a name of one network alone."""
     host = location.removeprefix("//").split("%3A")[0].split("/")[0].rpartition("%40")[2]
     return "." in host and not host.replace(".", "").isdigit()

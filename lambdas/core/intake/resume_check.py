@@ -1,5 +1,7 @@
 """The check whether an execution may resume a transfer that an earlier execution has run."""
 
+from lambdas.core.ends.bucket import BucketEnd
+from lambdas.core.ends.kinds import DestinationEnd, SourceEnd
 from lambdas.core.transfer.accepted import AcceptedTransfer
 
 # Of the numbers that nine digits have for chunks, each run takes 2.56 million.
@@ -10,10 +12,10 @@ def differences(before: AcceptedTransfer, now: AcceptedTransfer) -> list[str]:
     """Return what must be as it was, and is not, one line each: which machines, which paths."""
     was, is_ = before.request, now.request
     pairs: list[tuple[str, object, object]] = [
-        ("$.source.instanceId", was.source.instance_id, is_.source.instance_id),
-        ("$.source.paths", was.source.asked_paths, is_.source.asked_paths),
-        ("$.destination.instanceId", was.destination.instance_id, is_.destination.instance_id),
-        ("$.destination.path", was.destination.path, is_.destination.path),
+        *_machines("source", was.source, is_.source),
+        (f"$.source.{is_.source.where_field}", was.source.asked_paths, is_.source.asked_paths),
+        *_machines("destination", was.destination, is_.destination),
+        (f"$.destination.{is_.destination.where_field}", was.destination.where, is_.destination.where),
     ]
     return [
         f"{where}: {found!r} was {known!r} when '{before.transfer_id}' began; "
@@ -21,3 +23,17 @@ def differences(before: AcceptedTransfer, now: AcceptedTransfer) -> list[str]:
         for where, known, found in pairs
         if known != found
     ]
+
+
+def _machines(
+    end: str, was: SourceEnd | DestinationEnd, is_: SourceEnd | DestinationEnd
+) -> list[tuple[str, object, object]]:
+    if isinstance(was, BucketEnd) or isinstance(is_, BucketEnd):
+        return [(f"$.{end}.kind", was.kind, is_.kind)]
+    # In their order, too: what they share is named after it.
+    if was.instance_ids is None and is_.instance_ids is None:
+        return [(f"$.{end}.instanceId", was.instance_id, is_.instance_id)]
+    if was.machine_ids == is_.machine_ids:
+        return []
+    key = "instanceId" if is_.instance_ids is None else "instanceIds"
+    return [(f"$.{end}.{key}", was.machine_words, is_.machine_words)]

@@ -35,5 +35,5 @@ def mirror_key(transfer: AcceptedTransfer) -> str:
     paths = (
         part for path in request.source.asked_paths for part in ([path] if isinstance(path, str) else path.values())
     )
-    ends = (request.source.instance_id, *paths, request.destination.instance_id)
-    return blake2b("\0".join((*ends, request.destination.path)).encode(), digest_size=16).hexdigest()
+    ends = (*request.source.machine_ids, *paths, *request.destination.machine_ids)
+    return blake2b("\0".join((*ends, request.destination.where)).encode(), digest_size=16).hexdigest()

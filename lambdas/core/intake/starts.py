@@ -3,12 +3,13 @@
 import json
 import re
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from lambdas.core.documents import Count, Document, Handover
 from lambdas.core.errors import InvalidRequest
+from lambdas.core.intake.arrivals import Arrival, order_of
 
 REQUESTS_PREFIX = "requests/"
 KEY_PLACEHOLDER = "{key}"
@@ -30,6 +31,7 @@ class StoredObject(Handover):
     size: Count = 0
     sequencer: str
     version_id: str | None = Field(default=None, alias="version-id")
+    etag: str | None = None
 
 
 class Bucket(Handover):
@@ -51,6 +53,18 @@ class ObjectCreated(Handover):
         return self.stored.key.endswith("/") and self.stored.size == 0
 
     @property
+    def arrival(self) -> Arrival:
+        """The write, as it is collected."""
+        stored = self.stored
+        return Arrival(
+            key=stored.key,
+            sequencer=order_of(stored.sequencer),
+            version_id=stored.version_id,
+            size=stored.size,
+            etag=stored.etag,
+        )
+
+    @property
     def origin(self) -> str:
         """For people and programs that look for where a request came from."""
         return f"s3://{self.bucket.name}/{self.stored.key}"
@@ -67,18 +81,39 @@ class ScheduledStart(Handover):
     """The input from a schedule; `scheduled_time` as EventBridge Scheduler writes it, e.g. 2026-11-21T02:00:00Z."""
 
     schedule: str
+    group: str | None = None
+    """Of a schedule that people have added; None of one that was deployed. Both may have one name."""
     scheduled_time: str
     request: Any
 
     @property
     def origin(self) -> str:
-        """The execution name for a scheduled start, derived from the schedule's name and due time."""
-        return f"schedule/{self.schedule}"
+        """For people and programs that look for where a request came from."""
+        return "/".join(["schedule", *([self.group] if self.group else []), self.schedule])
 
     @property
     def execution_name(self) -> str:
         """The same for each copy of one run."""
         return execution_name(f"{self.schedule}-{self.scheduled_time}", self.origin, self.scheduled_time)
+
+
+class PageStart(Document):
+    """Contract `page-start`: a click on Start. `token` is the page's own, `request` the text of its form."""
+
+    token: Annotated[str, Field(pattern="^[0-9a-f]{16}$")]
+    request: str | None = None
+
+    def read(self) -> Any:
+        """What the text says; raises InvalidRequest."""
+        if self.request is None:
+            raise InvalidRequest("$: the text is empty; paste a transfer request, e.g. what cpt request prints")
+        text = self.request.encode(errors="surrogatepass")
+        refuse_size(len(text), "text")
+        return read_document(text, "text")
+
+    def execution_name(self, name: str | None) -> str:
+        """The same for each click on one page with one text; `name`: the request's."""
+        return execution_name(name or "from-the-page", self.token, self.request or "")
 
 
 class RequestStarted(Document):
@@ -132,12 +167,12 @@ def filled(template: Any, key: str) -> Any:
     return template
 
 
-def read_document(body: bytes) -> Any:
-    """The JSON value in an object; raises InvalidRequest."""
+def read_document(body: bytes, what: str = "object") -> Any:
+    """The JSON value in an object or a text; raises InvalidRequest."""
     try:
         return json.loads(body)
-    except ValueError as error:
-        raise InvalidRequest(f"$: the object is not JSON in UTF-8 ({error}); write a transfer request") from None
+    except (ValueError, RecursionError) as error:
+        raise InvalidRequest(f"$: the {what} is not JSON in UTF-8 ({error}); write a transfer request") from None
 
 
 def name_to_start_again(execution: str) -> str:
@@ -148,7 +183,7 @@ def name_to_start_again(execution: str) -> str:
     )
 
 
-def refuse_size(size: int) -> None:
-    """Raises InvalidRequest for an object that no execution can take; `size` in bytes."""
+def refuse_size(size: int, what: str = "object") -> None:
+    """Raises InvalidRequest for an object or a text that no execution can take; `size` in bytes."""
     if size > MAX_REQUEST_BYTES:
-        raise InvalidRequest(f"$: the object has {size} bytes; a request has {MAX_REQUEST_BYTES} at most")
+        raise InvalidRequest(f"$: the {what} has {size} bytes; a request has {MAX_REQUEST_BYTES} at most")

@@ -1,8 +1,16 @@
 """The check whether the two ends, as surveyed, can take part in the transfer."""
 
+from collections.abc import Iterable
+from functools import partial
+from urllib.parse import unquote
+
+from lambdas.core.ends import archived
+from lambdas.core.ends.bucket import BucketEnd
+from lambdas.core.ends.bucket_refusals import remedy_of
 from lambdas.core.errors import CptError, DaemonVersionSkew, DestinationTooSmall, SurveyProblem
 from lambdas.core.survey.survey import DestinationSurvey, Listed, SourceSurvey, Survey, SurveyProblemEntry
 from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.core.transfer.seat import Seat
 from lambdas.core.visible import visible
 
 _REMEDIES = (
@@ -32,6 +40,30 @@ def check(transfer: AcceptedTransfer, survey: Survey) -> None:
         raise error
 
 
+def check_beside(
+    version: str, sources: Iterable[tuple[Seat, SourceSurvey]], destinations: Iterable[tuple[Seat, DestinationSurvey]]
+) -> None:
+    """Raise SurveyProblem or DaemonVersionSkew for other machines of both ends.
+
+    What a source is asked for is not there: that is its only problem. Whether its paths are, others judge.
+    """
+    there = list(destinations)
+    lines = [
+        _line("$.destination.path", seat.machine.instance_id, problem)
+        for seat, survey in there
+        for problem in survey.problems
+    ]
+    if lines:
+        raise SurveyProblem("\n".join(lines))
+    versions = [(seat, survey.daemon_version) for seat, survey in sources]
+    for seat, found in versions + [(seat, survey.daemon_version) for seat, survey in there]:
+        if found != version:
+            raise DaemonVersionSkew(
+                f"cpt-relay is {version} on the source and {found} on {seat.machine.instance_id}; "
+                "deploy all region stacks from one version"
+            )
+
+
 def empty_source(transfer: AcceptedTransfer, source: SourceSurvey) -> str | None:
     """Return in words that the listing has no file and no link, and why if that is known; None where it has one."""
     request = transfer.request
@@ -39,14 +71,18 @@ def empty_source(transfer: AcceptedTransfer, source: SourceSurvey) -> str | None
         return None
     first, *others = request.source.plain_paths
     more = f" and {len(others)} more" if others else ""
-    where = f"'{first}'{more} on {transfer.at_source.instance_id}"
+    field = f"$.source.{request.source.where_field}"
+    if isinstance(request.source, BucketEnd):
+        where, remedy = f"'{first}'", "look at the prefix, and whether its objects are there yet"
+    else:
+        where, remedy = f"'{first}'{more} on {transfer.at_source.instance_id}", "look whether its disk is mounted"
     if source.unselected:
         counts = ", ".join(f"{count} {reason}" for reason, count in sorted(source.unselected.items()))
         keys = "$.select" if request.links == "keep" else "$.select and $.links"
-        return f"no file of $.source.paths {where} is selected: {counts}; look at {keys}"
+        return f"no file of {field} {where} is selected: {counts}; look at {keys}"
     if request.select.paths_from:
         return f"$.select.pathsFrom: '{request.select.paths_from}' names no file of {where}; look at the list"
-    return f"$.source.paths: {where} holds no file; look whether its disk is mounted"
+    return f"{field}: {where} holds no file; {remedy}"
 
 
 def check_room(
@@ -56,7 +92,8 @@ def check_room(
     # A comparison does not tell holes and further names; what it sends is a part of the source.
     needed_bytes = min(wanted.needed_bytes, source.needed_bytes)
     needed_inodes = min(wanted.needed_inodes, source.needed_inodes)
-    where = f"$.destination.path: '{transfer.request.destination.path}' on {transfer.at_destination.instance_id}"
+    asked = transfer.request.destination
+    where = f"$.destination.{asked.where_field}: {asked.told(transfer.at_destination.instance_id)}"
     if needed_bytes > destination.free_bytes:
         raise DestinationTooSmall(
             f"{where} has {destination.free_bytes} bytes free and needs {needed_bytes}; "
@@ -76,15 +113,25 @@ def has_room(wanted: Listed, destination: DestinationSurvey) -> bool:
 
 def _problems(transfer: AcceptedTransfer, source: SourceSurvey, destination: DestinationSurvey) -> CptError | None:
     sides = (
-        (source, "$.source.paths", transfer.at_source.instance_id),
-        (destination, "$.destination.path", transfer.at_destination.instance_id),
+        (source, f"$.source.{transfer.request.source.where_field}", transfer.at_source.instance_id),
+        (destination, f"$.destination.{transfer.request.destination.where_field}", transfer.at_destination.instance_id),
     )
     lines = []
     for survey, where, instance in sides:
-        lines += [_line(where, instance, problem) for problem in survey.problems]
+        told = _of_bucket if where.endswith(".prefix") else partial(_line, instance=instance)
+        lines += [told(where, problem=problem) for problem in survey.problems]
         if survey.problem_count > len(survey.problems):
             lines.append(f"{where}: and {survey.problem_count - len(survey.problems)} more on {instance}")
     return SurveyProblem("\n".join(lines)) if lines else None
+
+
+def _of_bucket(where: str, problem: SurveyProblemEntry) -> str:
+    """Whichever machine looked."""
+    reason = problem.reason.strip().rstrip(".")
+    path = visible(unquote(problem.path, errors="backslashreplace"))
+    if amounts := archived.told(reason):
+        return f"{where}: {archived.refusal(amounts, path)}"
+    return f"{where}: '{path}': {visible(reason)}; {remedy_of(reason).text}"
 
 
 def _line(where: str, instance: str, problem: SurveyProblemEntry) -> str:

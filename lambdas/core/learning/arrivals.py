@@ -4,7 +4,14 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from lambdas.core.chunks.chunk import Chunk
+from lambdas.core.fleet.layout import is_direct
 from lambdas.core.fleet.membership import DIRECT
+
+
+def _path(chunk: Chunk) -> str:
+    """Direct paths of several machines count as one: what is learnt of them is what all machines do together."""
+    path_id = chunk.path_id or DIRECT
+    return DIRECT if is_direct(path_id) else path_id
 
 
 @dataclass(frozen=True)
@@ -37,12 +44,12 @@ class Arrivals:
         if chunk.started_at is None or chunk.delivered_at is None:
             return
         self.bytes, self.files = self.bytes + chunk.bytes, self.files + chunk.files
-        arrival = _Arrival(chunk.path_id or DIRECT, chunk.started_at, chunk.delivered_at, chunk.bytes)
+        arrival = _Arrival(_path(chunk), chunk.started_at, chunk.delivered_at, chunk.bytes)
         if chunk.attempt == 1 and chunk.phase == 0:
             self.drained = max(self.drained or 0.0, arrival.started_at)
         self.ended = max(self.ended or 0.0, arrival.delivered_at)
         self.begun[arrival.path_id] = min(self.begun.get(arrival.path_id, arrival.started_at), arrival.started_at)
-        lane = arrival.path_id, chunk.lane or 0
+        lane = chunk.path_id or DIRECT, chunk.lane or 0
         if before := self._last.get(lane):
             # Delivered is when the bytes were on disk; they had arrived when the lane turned to its next chunk.
             turned = before.started_at < arrival.started_at < before.delivered_at

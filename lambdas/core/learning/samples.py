@@ -8,7 +8,7 @@ from statistics import fmean, median
 from lambdas.core.chunks.events import Delivered
 from lambdas.core.chunks.plan import SMALL_FILE_BYTES
 from lambdas.core.estimate.measured import CREDIT_VARIES
-from lambdas.core.estimate.profile import CREDIT_OF, LASTING_OF, MOST, Metric, Profile, hosts
+from lambdas.core.estimate.profile import CREDIT_OF, LASTING_OF, MOST, Metric, Profile, hosts_of
 from lambdas.core.estimate.profiling import Measured
 from lambdas.core.fleet.membership import DIRECT
 from lambdas.core.fleet.relay_node import Node
@@ -42,7 +42,7 @@ MOST_PARTS = 5
 def subjects(transfer: AcceptedTransfer, nodes: Iterable[Node]) -> list[str]:
     """Whom a transfer may tell about: its pair of hosts and the types of its relays."""
     return [
-        hosts(transfer.at_source.instance_id, transfer.at_destination.instance_id),
+        hosts_of(transfer),
         *sorted({node.instance_type for node in nodes}),
     ]
 
@@ -65,7 +65,7 @@ def samples_of(
     lowest bound that the sender ever had; where it was reached, machines may have been able to do more. `beside`: when
     other transfers used the same ends, Unix seconds; what was measured then is not learnt.
     """
-    ends = hosts(transfer.at_source.instance_id, transfer.at_destination.instance_id)
+    ends = hosts_of(transfer)
     own_link = {(subject, transfer.region_pair): profile for subject, profile in profiles.items()}
     links = PathLinks(transfer, {**(other_links or {}), **own_link})
     relays = Relays(transfer, list(nodes), arrivals.begun, links, beside)
@@ -239,6 +239,6 @@ def repeats_of(transfer: AcceptedTransfer, delivered: Delivered) -> list[Sample]
     if transfer.run > 1 or delivered.skipped or delivered.bytes < LEAST_REPEATED_BYTES:
         return []
     share = max(delivered.sent_bytes / delivered.bytes - 1.0, 0.0)
-    ends = hosts(transfer.at_source.instance_id, transfer.at_destination.instance_id)
+    ends = hosts_of(transfer)
     weight = min(delivered.bytes / FULL_REPEATED_BYTES, 1.0)
     return [Sample(ends, "repeated", min(share, MOST["repeated"]), weight=weight)]

@@ -22,15 +22,19 @@ from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 from pydantic.alias_generators import to_camel
 
 from lambdas.core.chunks.transfer_plan import TransferPlan
+from lambdas.core.copies.summary import Copies
 from lambdas.core.documents import Document
 from lambdas.core.estimate.dry_run import DryRun
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.fleet.relay_watch import Watch
 from lambdas.core.fleet.resolved_paths import ResolvedPaths
+from lambdas.core.record.pause import Pause
 from lambdas.core.record.transfer_record import ENDED, Beside, EndStatus, Outcome, Spawned, Status, TransferRecord
+from lambdas.core.record.unfinished_uploads import UnfinishedUploads
 from lambdas.core.request.bandwidth import BandwidthLimit
 from lambdas.core.request.deletion import Deleted
 from lambdas.core.seats.liveness import Seats
+from lambdas.core.seats.retirement import RetiredSeat
 from lambdas.core.spending.meter import BudgetDecision, Spent
 from lambdas.core.survey.survey import LeftAlone, Same, UnkeptCounts, Unselected
 from lambdas.core.transfer.accepted import AcceptedTransfer
@@ -74,6 +78,7 @@ SUCCESSION: dict[str, tuple[str, Literal["=", "<="], int]] = {
     "spent": ("at", "<=", 0),
     "seats": ("version", "=", -1),
     "bandwidth": ("version", "=", -1),
+    "pause": ("version", "=", -1),
 }
 ANY: frozenset[Status] = frozenset({"ACTIVE", "DONE", *ENDED})
 
@@ -90,6 +95,8 @@ class Noted(TypedDict, total=False):
     unkept: UnkeptCounts
     dry_run: DryRun
     deleted: Deleted
+    copies: Copies
+    unfinished: UnfinishedUploads
     source_paths: list[dict[str, Any]]
     estimate: Estimate
     plan: TransferPlan
@@ -97,12 +104,15 @@ class Noted(TypedDict, total=False):
     watch: Watch
     budget: BudgetDecision
     bandwidth: BandwidthLimit
+    pause: Pause
+    shared: bool
     spent: Spent
     seats: Seats
     teardown: dict[str, int]
     decisions: list[dict[str, Any]]
     beside: list[dict[str, Any]]
     marks: list[str]
+    retired: list[dict[str, Any]]
 
 
 def _end(target: EndStatus) -> Rule:
@@ -182,6 +192,18 @@ def note_beside(before: Sequence[Beside], now: Sequence[Beside]) -> Change:
     known = [one.to_document() for one in before]
     read = Comparison("beside", "=", known) if known else Comparison("beside", "absent")
     return Change("note", {"beside": [one.to_document() for one in now]}, (read,))
+
+
+def note_retired(record: TransferRecord, now: Sequence[RetiredSeat]) -> Change:
+    """Retired seats in place of what was read: of two that retire at once the second looks again who is left.
+
+    No start was ordered since either: whoever orders a later one reads after it who is retired.
+    """
+    known = [one.to_document() for one in record.retired]
+    read = Comparison("retired", "=", known) if known else Comparison("retired", "absent")
+    return Change(
+        "note", {"retired": [one.to_document() for one in now]}, (read, Comparison("attempt", "=", record.attempt))
+    )
 
 
 def note_stage(stage: str, times: Mapping[str, float]) -> Change:

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from lambdas.core.chunks.events import Delivered
 from lambdas.core.chunks.transfer_plan import TransferPlan
+from lambdas.core.copies.summary import Copies
 from lambdas.core.documents import Count, Document, Handover, TransferId
 from lambdas.core.estimate.dry_run import DryRun
 from lambdas.core.estimate.estimate import Estimate
@@ -17,14 +18,18 @@ from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.estimate.profiling import Measured
 from lambdas.core.fleet.relay_watch import Watch
 from lambdas.core.fleet.resolved_paths import ResolvedPaths
+from lambdas.core.record.pause import Pause
+from lambdas.core.record.unfinished_uploads import UnfinishedUploads
 from lambdas.core.request.bandwidth import BandwidthLimit, limit_at
 from lambdas.core.request.deletion import Deleted
 from lambdas.core.seats.liveness import Seats
+from lambdas.core.seats.retirement import RetiredSeat, living
 from lambdas.core.spending.meter import BudgetDecision, Spent
 from lambdas.core.survey.survey import LeftAlone, Same, UnkeptCounts, Unselected
 from lambdas.core.survey.whereabouts import SourcePath
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.core.transfer.record_format import FORMAT_VERSION, format_of
+from lambdas.core.transfer.seat import Seat
 
 EndStatus = Literal["SUCCEEDED", "SUCCEEDED_WITH_SKIPS", "FAILED"]
 Status = Literal["ACTIVE", "DONE", EndStatus]
@@ -96,14 +101,24 @@ class TransferRecord(Handover):
     unkept: UnkeptCounts | None = None
     dry_run: DryRun | None = None
     deleted: Deleted | None = None
+    copies: Copies | None = None
+    """Where both ends are buckets: what S3 copies, as far as it is known."""
+    unfinished: UnfinishedUploads | None = None
+    """Where the destination is a bucket: what waits there for the next run, once all was taken down."""
     source_paths: list[SourcePath] | None = None
     earlier: TransferPlan | None = None
     earlier_starts: Count = 0
     seats: Seats | None = None
     bandwidth: BandwidthLimit | None = None
+    pause: Pause | None = None
+    """None where nobody ever paused it."""
+    shared: bool = False
+    """A limit over several transfers has held for it."""
     decisions: list[RelayDecision] = Field(default_factory=list)
     beside: list[Beside] = Field(default_factory=list)
     marks: list[str] = Field(default_factory=list)
+    retired: list[RetiredSeat] = Field(default_factory=list)
+    """Seats that were given up while others of their side went on, in the order in which that happened."""
 
     @classmethod
     def parse(cls, item: Mapping[str, Any]) -> "TransferRecord":
@@ -127,6 +142,11 @@ class TransferRecord(Handover):
         return self.closed and self.status in ENDED
 
     @property
+    def living(self) -> tuple[Seat, ...]:
+        """The seats in which a daemon is to work."""
+        return living(self.transfer, self.retired)
+
+    @property
     def moving(self) -> bool:
         """The sender follows the membership."""
         return self.status == "ACTIVE" and not self.fenced
@@ -134,7 +154,12 @@ class TransferRecord(Handover):
     @property
     def running(self) -> bool:
         """Relays may still be of use."""
-        return self.moving and self.budget is None
+        return self.moving and self.budget is None and not self.paused
+
+    @property
+    def paused(self) -> bool:
+        """A person has paused it, and it is to send nothing."""
+        return self.pause is not None and self.pause.paused
 
     def is_of(self, transfer: AcceptedTransfer) -> bool:
         """Return whether the transfer's execution has it, and no later one has taken it up."""

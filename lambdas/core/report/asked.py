@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from lambdas.core.ends.bucket import BucketEnd
+from lambdas.core.ends.kinds import DestinationEnd, SourceEnd
 from lambdas.core.ends.machine import words
 from lambdas.core.request.request import TransferRequest
 from lambdas.core.visible import visible
@@ -14,13 +16,21 @@ SHOWN_ITEMS = 20
 
 def moved(request: TransferRequest) -> tuple[str, str]:
     """Paths of the source and the destination, each with its machine; control characters are shown, not sent."""
-    paths, source, destination = request.source.paths, request.source, request.destination
+    source, destination = request.source, request.destination
+    return (_in_words(source, _paths(source)), _in_words(destination, _in_line(destination.where)))
+
+
+def _paths(source: SourceEnd) -> str:
+    if isinstance(source, BucketEnd):
+        return _in_line(source.where)
+    paths = source.paths
     more = f" and {len(paths) - SHOWN_PATHS:,} more" if len(paths) > SHOWN_PATHS else ""
-    named = _in_line(", ".join(map(words, paths[:SHOWN_PATHS]))) + more
-    return (
-        f"{named} on {source.instance_id} ({source.region})",
-        f"{_in_line(destination.path)} on {destination.instance_id} ({destination.region})",
-    )
+    return _in_line(", ".join(map(words, paths[:SHOWN_PATHS]))) + more
+
+
+def _in_words(end: SourceEnd | DestinationEnd, where: str) -> str:
+    on = "" if isinstance(end, BucketEnd) else f" on {end.machine_words}"
+    return f"{where}{on} ({end.region})"
 
 
 def as_text(request: dict[str, Any]) -> str:

@@ -1,10 +1,15 @@
 """The report: what moved, how fast and at what cost, against the estimate."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from lambdas.core.chunks.events import Copied
+from lambdas.core.chunks.progress import Progress
 from lambdas.core.chunks.skipped import Skipped
+from lambdas.core.copies.summary import Copies
 from lambdas.core.documents import Count, Document, InstanceId, Region
 from lambdas.core.estimate.dry_run import DryRun
 from lambdas.core.estimate.first_contact import RelayDecision
@@ -13,10 +18,13 @@ from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.replacements import Replacement, replacements
 from lambdas.core.fleet.topology import routes_of
 from lambdas.core.places.machines import EndMachine
+from lambdas.core.record.pause import PauseSpan
 from lambdas.core.record.transfer_record import EndStatus, TransferRecord
-from lambdas.core.report import fleet_report, route_report
+from lambdas.core.record.unfinished_uploads import UnfinishedUploads, waiting
+from lambdas.core.report import fleet_report, route_report, seat_report
 from lambdas.core.report.fleet_report import FleetReport
 from lambdas.core.report.route_report import RouteShare
+from lambdas.core.report.seat_report import SeatReport
 from lambdas.core.report.stages import StageTime, stage_times
 from lambdas.core.report.tally import FailedChunk, RetryCause, Tally
 from lambdas.core.report.timeline import Course
@@ -53,6 +61,8 @@ class Dollars(Document):
     egress: float
     cross_zone: float
     control_plane: float
+    requests: float | None = None
+    """Those of a bucket; absent where no end is one."""
     total: float
     estimate: float
 
@@ -103,7 +113,9 @@ class Report(Document):
     unkept: UnkeptCounts | None = None
     dry_run: DryRun | None = None
     deleted: Deleted | None = None
+    unfinished: UnfinishedUploads | None = None
     kept: Kept | None = None
+    copied: Copied | None = None
     skipped: Skipped | None = None
     entries: str | None = None
     verified: bool
@@ -114,6 +126,7 @@ class Report(Document):
     cost: Dollars
     energy: Energy | None = None
     budget: BudgetDecision | None = None
+    pauses: Annotated[list[PauseSpan], Field(min_length=1)] | None = None
     estimate: dict[str, Any] | None
     nodes: list[dict[str, Any]]
     routes: Annotated[list[RouteShare], Field(min_length=1)] | None = None
@@ -123,10 +136,18 @@ class Report(Document):
     hedged_bytes: Count | None = None
     repaired_chunks: Count | None = None
     restarts: Restarts | None = None
+    seats: list[SeatReport] | None = None
     fleet: FleetReport | None = None
     measured: Measured | None = None
+    copies: Copies | None = None
     course: Course | None = None
     stages: list[StageTime]
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """Source and destination, for people; empty before they are accepted."""
+        asked = self.request or {}
+        return (_words(asked.get("source"), self.source), _words(asked.get("destination"), self.destination))
 
     def to_document(self) -> dict[str, Any]:
         """Return the report as its contract has it: `estimate` is null where it was not reached."""
@@ -174,8 +195,12 @@ def build(
     skipped: Skipped | None = None,
     entries: str | None = None,
     now: float,
+    told: Mapping[str, Progress | None] = MappingProxyType({}),
 ) -> Report:
-    """The report of an accepted transfer; `spent` is the meter's last word, but for the ways that bytes took."""
+    """The report of an accepted transfer; `spent` is the meter's last word, but for the ways that bytes took.
+
+    `told`: the last reports of all seats.
+    """
     transfer, estimate = record.transfer, record.estimate
     between_zones = spent.cross_zone * cross_zone.share(transfer, nodes, tally.by_path())
     ways = route_report.routes(transfer, estimate, nodes, tally.by_path(), spent.egress)
@@ -211,7 +236,9 @@ def build(
         dry_run=record.dry_run,
         # What is kept is said once.
         deleted=record.deleted.model_copy(update={"kept": None}) if record.deleted else None,
+        unfinished=waiting(record.unfinished),
         kept=_kept(record),
+        copied=record.delivered.copied if record.delivered else None,
         skipped=skipped,
         entries=entries,
         verified=verified and skipped is None and not unreadable,
@@ -230,11 +257,13 @@ def build(
             egress=egress,
             cross_zone=between_zones,
             control_plane=spent.control_plane,
+            requests=spent.requests if transfer.request.has_bucket else None,
             total=spent.total - spent.cross_zone + between_zones - spent.egress + egress,
             estimate=chosen.cost_usd if chosen else 0.0,
         ),
-        energy=_energy(tally, nodes, now),
+        energy=_energy(transfer, tally, nodes, now),
         budget=record.budget,
+        pauses=(record.pause.spans or None) if record.pause else None,
         estimate=estimate.to_document() if estimate else None,
         nodes=[node.to_document() for node in nodes],
         routes=ways or None,
@@ -244,6 +273,7 @@ def build(
         hedged_bytes=record.delivered.hedged_bytes if record.delivered else None,
         repaired_chunks=record.delivered.repaired_chunks if record.delivered else None,
         restarts=record.seats.restarts if record.seats else None,
+        seats=seat_report.build(record, told, tally.seconds),
         fleet=fleet_report.build(transfer, record.spawned, nodes),
         measured=record.measured,
         course=tally.course(record.limit.changes),
@@ -256,18 +286,26 @@ def _kept(record: TransferRecord) -> Kept | None:
     request = record.transfer.request
     if request.keep_replaced is None or record.plan is None or record.dry_run or record.measured:
         return None
-    where = where_kept(request.destination.path, request.keep_replaced, record.transfer.transfer_id)
+    where = where_kept(request.destination.where, request.keep_replaced, record.transfer.transfer_id)
     # The later count has all of the earlier one. Nothing is sent where nothing differs.
     counts = [record.deleted.kept or 0] if record.deleted else []
     counts += [record.delivered.kept or 0] if record.delivered else []
     return Kept(entries=max(counts, default=None), where=where)
 
 
-def _energy(tally: Tally, nodes: list[Node], now: float) -> Energy | None:
+def _energy(transfer: AcceptedTransfer, tally: Tally, nodes: list[Node], now: float) -> Energy | None:
     if not tally.seconds:
         return None
     relays = sum((node.ended_at or now) - node.requested_at for node in nodes)
-    return Energy(watt_hours=round(energy.watt_hours(2 * tally.seconds + relays), 3), assumption=energy.ASSUMPTION)
+    ends = (len(transfer.senders) + len(transfer.receivers)) * tally.seconds
+    return Energy(watt_hours=round(energy.watt_hours(ends + relays), 3), assumption=energy.ASSUMPTION)
+
+
+def _words(asked: object, machine: End | None) -> str:
+    """The machine, or the bucket that it reads or writes."""
+    if isinstance(asked, dict) and asked.get("kind") == "bucket":
+        return f"bucket {asked['bucket']} in {asked['region']}"
+    return f"{machine.instance_type} in {machine.region} ({machine.instance_id})" if machine else ""
 
 
 def _end(machine: EndMachine) -> End:

@@ -21,8 +21,9 @@ def stage_samples(record: TransferRecord, first: float, last: float, now: float)
         found.append(Sample(TRANSFERS, "survey", estimated - record.transfer.execution_started_at))
         found.append(Sample(TRANSFERS, "planning", first - estimated))
     estimate = record.estimate
-    # A person who changes the limit, or a budget that ends the relays, is no error of the estimate.
-    if estimate is not None and record.bandwidth is None and record.budget is None:
+    # People who change limits or pause, and a budget that ends the relays, are no error of the estimate.
+    as_estimated = record.bandwidth is None and record.budget is None and record.pause is None and not record.shared
+    if estimate is not None and as_estimated:
         seconds = estimate.chosen_first.seconds
         if seconds >= LEAST_ESTIMATE_SECONDS:
             found.append(Sample(TRANSFERS, "accuracy", (last - first) / seconds))

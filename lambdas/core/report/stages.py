@@ -36,6 +36,10 @@ STAGE_ORDER = (
     "Spawn Measured Relays",
     "Await Measured Relays",
     "Measure Relays",
+    "Survey Buckets",
+    "List Objects",
+    "Copy Unit",
+    "Finish Copies",
     "Tear Down",
     "Write Report",
 )

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from lambdas.core.chunks.chunk import Chunk
 from lambdas.core.documents import Count, Document
+from lambdas.core.fleet.layout import is_direct
 from lambdas.core.fleet.membership import DIRECT
 from lambdas.core.learning.arrivals import Arrivals
 from lambdas.core.request.bandwidth import LimitChange, Mbps, SetBy
@@ -87,7 +88,7 @@ class Course(Document):
 
 def path_order(path_id: str) -> tuple[bool, list[int], str]:
     """The direct path first, pairs by their numbers."""
-    return path_id != DIRECT, [int(part) for part in path_id.split("-") if part.isdigit()], path_id
+    return not is_direct(path_id), [int(part) for part in path_id.split("-") if part.isdigit()], path_id
 
 
 class _Run(NamedTuple):

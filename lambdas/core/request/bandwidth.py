@@ -117,9 +117,14 @@ def _begun(timetable: Timetable, at: float) -> list[tuple[float, int | None]]:
     return found[::-1]
 
 
+def rate_or_none(mbps: int | None) -> str:
+    """`400 Mbit/s (50 MB/s)`, or `no limit`."""
+    return "no limit" if mbps is None else f"{mbps:,} Mbit/s ({mbps / MBIT_PER_MB:,.4g} MB/s)"
+
+
 def limit_in_words(mbps: int | None, by: SetBy) -> str:
     """`400 Mbit/s (50 MB/s)`, or `lifted by the timetable`."""
-    words = "lifted" if mbps is None else f"{mbps:,} Mbit/s ({mbps / MBIT_PER_MB:,.4g} MB/s)"
+    words = "lifted" if mbps is None else rate_or_none(mbps)
     return words if by == "person" else f"{words} by the timetable"
 
 

@@ -10,6 +10,8 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
+from lambdas.core.ends.object_writing import is_tag_character, tag_text
+
 MOST_OF_LABEL = 200
 # A resource takes 50: five are ours, and the deployment's own come with the launch template.
 MOST_TAGS = 20
@@ -17,7 +19,6 @@ MOST_OF_KEY = 128
 MOST_OF_VALUE = 256
 LABEL_TAG = "cpt:label"
 _RESERVED = ("aws:", "cpt:")
-_SIGNS = "_.:/=+-@"
 
 
 def _label(value: str) -> str:
@@ -31,22 +32,12 @@ def _key(value: str) -> str:
         raise PydanticCustomError("tag_key", "keys that begin with 'aws:' or 'cpt:' are reserved; choose another")
     if value == "Name":
         raise PydanticCustomError("tag_key", "relays have names of their own; choose another key")
-    return _text(value)
-
-
-def _text(value: str) -> str:
-    if not all(map(_is_allowed, value)):
-        raise PydanticCustomError("tag", "write letters, digits, spaces and _ . : / = + - @ only")
-    return value
-
-
-def _is_allowed(one: str) -> bool:
-    return one.isalnum() or one == " " or one in _SIGNS
+    return tag_text(value)
 
 
 Label = Annotated[str, Field(min_length=1, max_length=MOST_OF_LABEL), AfterValidator(_label)]
 TagKey = Annotated[str, Field(min_length=1, max_length=MOST_OF_KEY), AfterValidator(_key)]
-TagValue = Annotated[str, Field(max_length=MOST_OF_VALUE), AfterValidator(_text)]
+TagValue = Annotated[str, Field(max_length=MOST_OF_VALUE), AfterValidator(tag_text)]
 Tags = Annotated[dict[TagKey, TagValue], Field(max_length=MOST_TAGS)]
 
 
@@ -54,7 +45,7 @@ def relay_tags(label: str | None, tags: Mapping[str, str]) -> dict[str, str]:
     """Tags of relays and their disks: a character of the label that no tag may have becomes `_`."""
     if label is None:
         return dict(tags)
-    told = re.sub(r".", lambda found: found[0] if _is_allowed(found[0]) else "_", label)
+    told = re.sub(r".", lambda found: found[0] if is_tag_character(found[0]) else "_", label)
     return {**tags, LABEL_TAG: told}
 
 

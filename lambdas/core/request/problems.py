@@ -7,13 +7,38 @@ from typing import Any
 from pydantic import ValidationError
 
 from lambdas.core.documents import ABSOLUTE_PATH, INSTANCE_ID, INSTANCE_TYPE, REGION, RULE, TRANSFER_ID, USER
+from lambdas.core.ends.bucket import ACCOUNT
+from lambdas.core.ends.object_writing import KMS_KEY_PATTERN
 from lambdas.core.request.bandwidth import TIME_OF_DAY, TIME_ZONE
 from lambdas.core.request.deletion import CONFIRMATION
 
 _RIGHT = {
     "missing": "is missing; it is required",
+    "no_machine": "is missing; it is required, or instanceIds with several machines that reach the same data",
     "extra_forbidden": "is not a known key; remove it or correct its spelling",
 }
+_NOT_OF_A_BUCKET = {
+    **dict.fromkeys(
+        ("instanceId", "instanceIds"),
+        "a bucket has no machine of its own: the machine at the other end reads or writes it; leave it out",
+    ),
+    **dict.fromkeys(
+        ("runAs", "cpuWeight", "ioWeight"),
+        "a bucket has no user and no daemon of its own: say it of the machine at the other end; leave it out",
+    ),
+    "path": "write a bucket's beginning of keys as prefix, e.g. backup/",
+    "paths": "write a bucket's beginning of keys as prefix, e.g. backup/",
+    "versions": "the newest version of each object is moved; S3 Batch Replication copies all of them; leave it out",
+}
+_NOT_OF_A_MACHINE = {
+    **dict.fromkeys(("bucket", "prefix"), "a machine has paths; leave it out, or write kind as 'bucket'"),
+    **dict.fromkeys(
+        ("expectedBucketOwner", "archived", "storageClass", "tags", "kmsKeyId"),
+        "objects of a bucket have it, files have not; leave it out, or write kind as 'bucket'",
+    ),
+}
+_FOREIGN = {"Bucket": _NOT_OF_A_BUCKET, "Machine": _NOT_OF_A_MACHINE}
+"""By kind of end: keys that it has not, with the reason."""
 PATTERNS = {
     TRANSFER_ID: "write up to 80 letters, digits, '-' or '_', a letter or digit first",
     INSTANCE_ID: "write the id of an instance, e.g. i-0123456789abcdef0",
@@ -24,6 +49,9 @@ PATTERNS = {
     TIME_ZONE: "write the IANA name of a time zone, e.g. UTC or Europe/Berlin",
     CONFIRMATION: 'write the digest that a dry run reports, 64 hexadecimal digits, or "without-dry-run"',
     RULE: "write each rule as an item of its own, without a line break",
+    ACCOUNT: 'write the 12 digits of the account that owns the bucket, in quotes, e.g. "123456789012"',
+    KMS_KEY_PATTERN: "write the ARN of a key of KMS, none of an alias, which may mean another key tomorrow, "
+    "as KMS shows it: it ends with key/ and an id, e.g. :key/1234abcd-12ab-34cd-56ef-1234567890ab",
     USER: "write the name or the number of a user of that machine, e.g. backup or 1000",
 }
 _MESSAGES = {
@@ -62,6 +90,7 @@ _UNION_BRANCHES = (
     "TypesBySide",
     "PlainPath",
     "NamedPath",
+    *_FOREIGN,
 )
 
 
@@ -70,7 +99,11 @@ def describe(error: ValidationError, right: Mapping[str, str] = {}) -> list[str]
     lines: dict[str, tuple[str, list[str]]] = {}
     for problem in error.errors(include_url=False, include_context=True):
         field = _path(problem["loc"])
-        if problem["type"] in _RIGHT:
+        if problem["type"] == "no_machine":  # of a default pydantic names the field as code does
+            field = field.replace("instance_id", "instanceId")
+        if foreign := _foreign(problem["type"], problem["loc"]):
+            lines[field] = (f"{field}: is not a known key; {foreign}", [])
+        elif problem["type"] in _RIGHT:
             lines[field] = (f"{field}: {_RIGHT[problem['type']]}", [])
         else:
             head = f"{field}: {_value(problem.get('input'))} is not valid"
@@ -79,6 +112,13 @@ def describe(error: ValidationError, right: Mapping[str, str] = {}) -> list[str]
             message = right.get(field) or known or _message(problem["msg"])
             lines.setdefault(field, (head, []))[1].append(message)
     return [head + (f"; {' or '.join(dict.fromkeys(why))}" if why else "") for head, why in lines.values()]
+
+
+def _foreign(kind: str, location: tuple[int | str, ...]) -> str | None:
+    """Why an end of its kind has no such key, where that can be said."""
+    if kind != "extra_forbidden" or len(location) < 2:
+        return None
+    return _FOREIGN.get(str(location[-2]), {}).get(str(location[-1]))
 
 
 def _path(location: tuple[int | str, ...]) -> str:

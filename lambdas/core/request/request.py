@@ -14,9 +14,11 @@ from lambdas.core.documents import (
     TransferId,
     whole,
 )
+from lambdas.core.ends.bucket import DestinationBucket, SourceBucket
+from lambdas.core.ends.kinds import DestinationEnd, SourceEnd
 from lambdas.core.ends.machine import DestinationMachine, SourceMachine
 from lambdas.core.errors import InvalidRequest
-from lambdas.core.request import path_rules, replacing
+from lambdas.core.request import bucket_rules, machine_rules, path_rules, replacing
 from lambdas.core.request.bandwidth import MOST_MBPS, LimitWish, Timetable
 from lambdas.core.request.deletion import MOST_DELETED, WITHOUT_DRY_RUN, Confirmation
 from lambdas.core.request.labels import Label, Tags
@@ -35,6 +37,8 @@ MAX_VALUE_OF_TIME = 1_000_000
 # The thesis tests for 30 s between datacenters and 30 s inside (4.3.2).
 MAX_PRE_TEST_SECONDS = 60
 _RIGHT = {
+    "$.source.kind": "write 'machine' or 'bucket'",
+    "$.destination.kind": "write 'machine' or 'bucket'",
     "$.relays.pairs": f'write "auto", 0 to {MAX_REQUEST_PAIRS}, or {{"source": 2, "destination": 3}}',
     "$.relays.through": f'write "none", "auto", or 1 to {MAX_TRANSIT_REGIONS} regions, e.g. ["us-east-1"]',
     "$.keepReplaced": "write one name that does not begin with '.cpt-', e.g. '.replaced', of a directory "
@@ -126,8 +130,8 @@ class TransferRequest(Document):
     delete: bool = False
     max_delete: Count = MOST_DELETED
     confirm_delete: Confirmation | None = None
-    source: SourceMachine
-    destination: DestinationMachine
+    source: SourceEnd
+    destination: DestinationEnd
     select: Selection = Field(default_factory=Selection)
     relays: RelaysRequest = Field(default_factory=RelaysRequest)
     objective: Objective = Field(default_factory=Objective)
@@ -158,7 +162,25 @@ class TransferRequest(Document):
     @property
     def end_regions(self) -> set[str]:
         """Those of source and destination."""
-        return {*self.source.regions, *self.destination.regions}
+        return {self.source.region, self.destination.region}
+
+    @property
+    def copied_ends(self) -> tuple[SourceBucket, DestinationBucket] | None:
+        """Both ends where they are buckets, between which S3 copies by itself; None where a machine is one of them."""
+        source, destination = self.source, self.destination
+        if isinstance(source, SourceBucket) and isinstance(destination, DestinationBucket):
+            return source, destination
+        return None
+
+    @property
+    def has_bucket(self) -> bool:
+        """Whether an end is a bucket."""
+        return "bucket" in (self.source.kind, self.destination.kind)
+
+    @property
+    def gives_tags(self) -> bool:
+        """Whether objects at the destination get tags of the request's."""
+        return isinstance(self.destination, DestinationBucket) and bool(self.destination.tags)
 
     @property
     def testing(self) -> Literal["auto"] | bool:
@@ -209,12 +231,15 @@ def _rules(request: TransferRequest, limits: Limits) -> list[str]:
             for region in end.regions
             if region not in limits.regions
         ]
-    if request.source.instance_id == request.destination.instance_id:
-        problems.append(
-            f"$.destination.instanceId: '{request.destination.instance_id}' is the source as well; "
-            "name another instance (to copy within one machine use cp or rsync there)"
-        )
-    problems += path_rules.problems(request.source.paths, request.destination.path, request.select)
+    source, destination = request.source, request.destination
+    if isinstance(source, SourceMachine) and isinstance(destination, DestinationMachine):
+        problems += machine_rules.problems(source, destination, measures=request.profile == "measure")
+    problems += path_rules.problems(
+        source.paths if isinstance(source, SourceMachine) else [],
+        destination.path if isinstance(destination, DestinationMachine) else "",
+        request.select,
+    )
+    problems += bucket_rules.problems(source, destination, request.to_document())
     problems += request.select.problems
     problems += _pairs_problems(request, limits)
     for stage, where in enumerate((".source", ".destination") if request.relays.by_side else ("",)):
@@ -268,7 +293,7 @@ def _deletion_problems(request: TransferRequest) -> list[str]:
             for key, value in said.items()
             if value is not None
         ]
-    path = request.destination.path
+    path = request.destination.where
     problems = [
         f"$.delete: true, and $.{key} is {value!r}: {why}; leave one of them out"
         for key, value, refused, why in (

@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from lambdas.core.documents import SCHEMA_VERSION, Document
+from lambdas.core.ends.bucket import BucketEnd
+from lambdas.core.ends.kinds import DestinationEnd, SourceEnd
+from lambdas.core.places.machines import EndMachine
 from lambdas.core.request.deletion import ExtrasSurvey
 from lambdas.core.request.request import Preserve
+from lambdas.core.seats.credentials import bucket_place
 from lambdas.core.survey.survey import SourceSurvey
 from lambdas.core.transfer.accepted import AcceptedTransfer
 
@@ -52,7 +56,12 @@ def transfer_prefix(transfer_id: str) -> str:
 
 
 def shared_prefix(transfer: AcceptedTransfer) -> str:
-    """Key prefix of what its ends read and write in the control bucket."""
+    """Key prefix of what its ends read and write in the control bucket.
+
+    Of more than two machines it says where their names end: the policy of ends knows names of objects by that.
+    """
+    if len(transfer.senders) + len(transfer.receivers) > 2:
+        return f"ends/many/{transfer.partition}=/"
     return f"ends/{transfer.partition}/"
 
 
@@ -70,20 +79,25 @@ def listen_addresses(private: str, public: str | None, port: int) -> list[str]:
     return [f"{address}:{port}" for address in dict.fromkeys([private, public]) if address]
 
 
-def receiver_addresses(transfer: AcceptedTransfer) -> list[str]:
-    """Return where the destination listens for lanes."""
-    end = transfer.at_destination
+def receiver_addresses(transfer: AcceptedTransfer, end: EndMachine) -> list[str]:
+    """Return where a machine of the destination listens for lanes."""
     return listen_addresses(end.private_address, end.public_address, transfer.receiver_port)
 
 
 def _source(transfer: AcceptedTransfer) -> Command:
     """Where the data lies, as the daemon is told."""
-    return {"end": transfer.request.source.command(_kept_of_entries(transfer))}
+    return {"end": _end(transfer, transfer.request.source)}
 
 
 def _destination(transfer: AcceptedTransfer) -> Command:
     """Where it goes, as the daemon is told."""
-    return {"end": transfer.request.destination.command(_kept_of_entries(transfer))}
+    return {"end": _end(transfer, transfer.request.destination)}
+
+
+def _end(transfer: AcceptedTransfer, end: SourceEnd | DestinationEnd) -> Command:
+    """An end; a bucket of its name that another account has is refused: whose name is free may be taken by anybody."""
+    command = end.command(_kept_of_entries(transfer))
+    return {**command, "owner": bucket_place(transfer, end).owner} if isinstance(end, BucketEnd) else command
 
 
 def _kept_of_entries(transfer: AcceptedTransfer) -> Command:
@@ -110,6 +124,12 @@ def _kept(transfer: AcceptedTransfer) -> Command:
     return {} if name is None else {"keepReplaced": name}
 
 
+def _many(transfer: AcceptedTransfer) -> Command:
+    """Whether its side, or the other one, has more machines than one."""
+    many = (("manySenders", transfer.senders), ("manyReceivers", transfer.receivers))
+    return {key: True for key, seats in many if len(seats) > 1}
+
+
 def _selection(transfer: AcceptedTransfer) -> Command:
     """What of the source paths is moved; empty where everything is."""
     select = transfer.request.select.command(transfer.execution_started_at)
@@ -117,8 +137,13 @@ def _selection(transfer: AcceptedTransfer) -> Command:
     return select | ({} if links == "keep" else {"links": links})
 
 
-def scan_source(transfer: AcceptedTransfer, control: Control, announce: str | None = None) -> Command:
-    """List the source; `announce`: name of the object, below the prefix, that says how far it is."""
+def scan_source(
+    transfer: AcceptedTransfer, control: Control, announce: str | None = None, key_parts: int | None = None
+) -> Command:
+    """List the source; `announce`: name of the object, below the prefix, that says how far it is.
+
+    `key_parts`: of the list, below the prefix, of what alone is listed.
+    """
     command: Command = {
         **_head("scan", transfer.transfer_id),
         **_source(transfer),
@@ -130,15 +155,27 @@ def scan_source(transfer: AcceptedTransfer, control: Control, announce: str | No
     command |= {} if transfer.request.compress == "never" else {"compress": transfer.request.compress}
     # The sender leaves them out, and the report names them.
     command |= {"listUnreadable": True} if transfer.request.on_problem == "skip" else {}
+    command |= {} if key_parts is None else {"keyParts": key_parts}
     return command | ({} if announce is None else {"announce": announce}) | ({"select": select} if select else {})
 
 
-def scan_destination(transfer: AcceptedTransfer) -> Command:
-    """Check the destination."""
+def scan_beside(transfer: AcceptedTransfer, control: Control, seat_id: str, below: str) -> Command:
+    """Tell where the source's paths are as another machine sees them, and list nothing: `below` is in none of them."""
+    # What it might write all the same is not the listing's.
+    beside = control.model_copy(update={"prefix": f"{control.prefix}beside/{seat_id}/"})
+    paths = [f"{path.rstrip('/')}/{below}" for path in transfer.request.source.plain_paths]
+    end = {**transfer.request.source.command({}), "paths": paths}
+    return {**_head("scan", transfer.transfer_id), "end": end, "side": "source", "control": beside.to_document()}
+
+
+def scan_destination(transfer: AcceptedTransfer, control: Control) -> Command:
+    """Check the destination; a bucket's credentials come through the control plane."""
+    of_bucket = {"control": control.to_document()} if transfer.request.destination.kind == "bucket" else {}
     return {
         **_head("scan", transfer.transfer_id),
         **_destination(transfer),
         **_kept(transfer),
+        **of_bucket,
         "side": "destination",
     }
 
@@ -162,6 +199,26 @@ def marked(transfer: AcceptedTransfer, name: str, directories: Sequence[str]) ->
         "side": "marked",
         "name": name,
         "directories": list(directories),
+    }
+
+
+def mark_source(transfer: AcceptedTransfer, path: str, name: str, *, present: bool) -> Command:
+    """Put the mark of this name into a directory of the source, or take it away again."""
+    as_whom = {key: value for key, value in transfer.request.source.command({}).items() if key != "paths"}
+    end = {**as_whom, "path": path}
+    return {**_head("scan", transfer.transfer_id), "end": end, "side": "mark", "name": name, "present": present}
+
+
+def marked_at_destination(transfer: AcceptedTransfer, name: str, directory: str) -> Command:
+    """Look on another machine of the destination for the mark, in a directory that is percent-encoded."""
+    as_whom = {key: value for key, value in transfer.request.destination.command({}).items() if key != "path"}
+    end = {**as_whom, "paths": [transfer.request.destination.where]}
+    return {
+        **_head("scan", transfer.transfer_id),
+        "end": end,
+        "side": "marked",
+        "name": name,
+        "directories": [directory],
     }
 
 
@@ -266,10 +323,11 @@ def receive(transfer: AcceptedTransfer, control: Control, seat_id: str, epoch: i
         "control": control.to_document(),
         "seat": seat_id,
         "epoch": epoch,
-        "listen": receiver_addresses(transfer),
+        "listen": receiver_addresses(transfer, transfer.seat(seat_id).machine),
         "verify": transfer.request.verify,
         "plan": plan_key,
         **_leading(transfer),
+        **_many(transfer),
     }
 
 
@@ -292,6 +350,7 @@ def send(
         "keepaliveSeconds": max(1, relay_time_to_live_seconds // KEEPALIVES_PER_LIFE),
         "compress": transfer.request.compress,
         "verify": transfer.request.verify,
+        **_many(transfer),
     }
 
 
@@ -308,11 +367,13 @@ class RelayMachine(Document):
     bandwidth_limit_mbps: int | None = None
 
 
-def relay(transfer_id: str, route_key: str, idle_seconds: int, machines: Mapping[str, RelayMachine]) -> Command:
-    """Pass streams on that are signed with `route_key`; `machines`: by instance id."""
+def relay(
+    transfer_id: str, route_keys: Sequence[str], idle_seconds: int, machines: Mapping[str, RelayMachine]
+) -> Command:
+    """Pass streams on that are signed with one of `route_keys`; `machines`: by instance id."""
     return {
         **_head("relay", transfer_id),
-        "senderRouteKey": route_key,
+        "senderRouteKeys": list(route_keys),
         "idleSeconds": idle_seconds,
         "machines": {instance_id: machine.to_document() for instance_id, machine in machines.items()},
     }

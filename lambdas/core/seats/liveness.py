@@ -134,6 +134,11 @@ class Seats(Document):
             times[role_of(seat_id)] += seat.times
         return Restarts(sender=times["sender"], receiver=times["receiver"]) if times.total() else None
 
+    def only(self, seat_ids: Iterable[str]) -> "Seats":
+        """Of these alone: others are retired, and neither silent nor waited for."""
+        wanted = set(seat_ids)
+        return self.model_copy(update={"seats": {name: seat for name, seat in self._all() if name in wanted}})
+
     def beaten(self) -> "Seats":
         """With a heartbeat for what was seen."""
         return self._with({name: seat.model_copy(update={"beat": seat.sequence}) for name, seat in self._all()})

@@ -24,7 +24,7 @@ def hop_gb(region: str) -> float:
 
 def direct_gb(transfer: AcceptedTransfer) -> float:
     """Dollars per GB on the direct path: nothing between regions, or within one zone."""
-    return _way_gb(topology.route_of(transfer), {})
+    return _way_gb(topology.route_of(transfer), {}, _zones(transfer))
 
 
 def per_gb(transfer: AcceptedTransfer, relays: Iterable[Node | ExistingRelay]) -> float:
@@ -34,13 +34,13 @@ def per_gb(transfer: AcceptedTransfer, relays: Iterable[Node | ExistingRelay]) -
         zones.setdefault(relay.stage, set()).add(relay.availability_zone)
     pairs, *others = topology.routes_of(transfer)
     used = [route for route in others if zones.keys() & set(route.indices)]
-    return max(_way_gb(route, zones) for route in (pairs, *used))
+    return max(_way_gb(route, zones, _zones(transfer)) for route in (pairs, *used))
 
 
 def figures(transfer: AcceptedTransfer) -> tuple[Figure | None, Figure | None]:
     """Per GB: of the direct path, and of relays where machines of the user stand elsewhere; None for nothing more."""
     direct, relayed = direct_gb(transfer), per_gb(transfer, transfer.existing)
-    zones = f"{transfer.at_source.availability_zone} to {transfer.at_destination.availability_zone}"
+    zones = " to ".join("/".join(sorted(side)) for side in _zones(transfer))
     return (
         Figure(value=direct, origin="published", note=f"per GB from {zones}, out and in") if direct else None,
         Figure(value=relayed, origin="published", note="per GB, as if all went through the existing relays elsewhere")
@@ -82,7 +82,7 @@ def share(transfer: AcceptedTransfer, nodes: Iterable[Node], bytes_by_path: Mapp
             if topology.leads_through(path, node):
                 zones.setdefault(node.stage, set()).add(node.availability_zone)
         route = next((route for route in routes if zones.keys() & set(route.indices)), routes[0])
-        due += size * _way_gb(route, zones)
+        due += size * _way_gb(route, zones, _zones(transfer))
     return due / most if most else 1.0
 
 
@@ -95,12 +95,23 @@ def note(transfer: AcceptedTransfer, size_bytes: float) -> str:
     )
 
 
-def _way_gb(route: Route, zones: Mapping[int, set[str]]) -> float:
-    """Dollars per GB through relays in these zones, by stage; a stage of which none is known has its end's zone."""
+def _zones(transfer: AcceptedTransfer) -> tuple[set[str], set[str]]:
+    """Those of the machines at both ends: what goes between two of which one is elsewhere counts as if all did."""
+    source, destination = (
+        {seat.machine.availability_zone for seat in seats} for seats in (transfer.senders, transfer.receivers)
+    )
+    return source, destination
+
+
+def _way_gb(route: Route, zones: Mapping[int, set[str]], beside: tuple[set[str], set[str]]) -> float:
+    """Dollars per GB through relays in these zones, by stage; a stage of which none is known has its end's zone.
+
+    `beside`: zones of the machines at both ends.
+    """
     places = [
-        (route.source.region, {route.source.availability_zone}),
+        (route.source.region, {route.source.availability_zone, *beside[0]}),
         *((stage.region, zones.get(stage.index) or {stage.zone}) for stage in route.stages if stage.end),
-        (route.destination.region, {route.destination.availability_zone}),
+        (route.destination.region, {route.destination.availability_zone, *beside[1]}),
     ]
     return sum(
         hop_gb(region)

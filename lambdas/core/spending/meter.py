@@ -20,18 +20,20 @@ from lambdas.core.estimate.budget import (
     most_rate,
 )
 from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.fleet.layout import FIRST_SENDER
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.request.request import Objective
 from lambdas.core.spending.relay_price import hour_usd
 from lambdas.core.tariff import control_plane, cost
 from lambdas.core.tariff.prices import Market
+from lambdas.core.transfer.seat import SenderId
 
 # Of the relays beside the source, and beside the destination.
 PAIR_STAGES = (0, 1)
 
 
-class Sent(Document):
-    """Bytes of payload that the sender has put on the wire, repeated ones included; packed ones as they are there.
+class SeatSent(Document):
+    """Bytes of payload that one sender has put on the wire, repeated ones included; packed ones as they are there.
 
     Processes of one start count on; those of the next begin at 0 again.
     """
@@ -41,17 +43,40 @@ class Sent(Document):
     earlier_bytes: Count = 0
 
     @property
-    def bytes(self) -> int:
-        """Bytes sent by every sender process of this transfer, restarted ones included."""
+    def own_bytes(self) -> int:
+        """Bytes sent by every process of this seat, restarted ones included."""
         return self.earlier_bytes + self.start_bytes
 
-    def after(self, start: int, wire_bytes: int) -> "Sent":
-        """With the report of a sender of `start`; one of an earlier start comes late and changes nothing."""
+    def counted(self, start: int, wire_bytes: int) -> dict[str, int]:
+        """What a report of a process of `start` changes; one of an earlier start comes late and changes nothing."""
         if start < self.start:
-            return self
+            return {}
         if start == self.start:
-            return self.model_copy(update={"start_bytes": max(self.start_bytes, wire_bytes)})
-        return Sent(start=start, start_bytes=wire_bytes, earlier_bytes=self.bytes)
+            return {"start_bytes": max(self.start_bytes, wire_bytes)}
+        return {"start": start, "start_bytes": wire_bytes, "earlier_bytes": self.own_bytes}
+
+
+class Sent(SeatSent):
+    """The same of all senders; the numbers of the first stand in it as where there is one, `others` has the rest."""
+
+    others: dict[SenderId, SeatSent] | None = None
+
+    @property
+    def bytes(self) -> int:
+        """Bytes sent by every sender process of this transfer, restarted ones included."""
+        return self.own_bytes + sum(seat.own_bytes for seat in (self.others or {}).values())
+
+    def of(self, seat_id: str) -> SeatSent:
+        """What one sender has sent."""
+        return self if seat_id == FIRST_SENDER else (self.others or {}).get(seat_id, SeatSent())
+
+    def after(self, start: int, wire_bytes: int, seat_id: str = FIRST_SENDER) -> "Sent":
+        """With the report of a sender of `start`."""
+        changes = self.of(seat_id).counted(start, wire_bytes)
+        if seat_id == FIRST_SENDER:
+            return self.model_copy(update=changes)
+        others = {**(self.others or {}), seat_id: self.of(seat_id).model_copy(update=changes)}
+        return self.model_copy(update={"others": others})
 
 
 class Dollars(NamedTuple):
@@ -61,11 +86,12 @@ class Dollars(NamedTuple):
     egress: float
     cross_zone: float
     control_plane: float
+    requests: float = 0.0
 
     @property
     def total(self) -> float:
-        """Dollars for relays, traffic and control plane together."""
-        return self.relays + self.egress + self.cross_zone + self.control_plane
+        """Dollars for relays, traffic, control plane and a bucket's requests together."""
+        return self.relays + self.egress + self.cross_zone + self.control_plane + self.requests
 
 
 class Spent(Document):
@@ -76,6 +102,7 @@ class Spent(Document):
     egress: float
     cross_zone: float
     control_plane: float
+    requests: float = 0.0
     total: float
     sent: Sent
 
@@ -93,6 +120,7 @@ class Spent(Document):
             max(self.egress, before.egress),
             max(self.cross_zone, before.cross_zone),
             max(self.control_plane, before.control_plane),
+            max(self.requests, before.requests),
         )
         return Spent.of(most, self.at, self.sent)
 
@@ -240,6 +268,7 @@ class Reading:
             + self.unseen_probes_usd,
             cross_zone=cost.egress(sent, self.zone_usd_per_gb),
             control_plane=control_dollars(self.chunks, self.nodes, max(moving, 0.0), self.estimate),
+            requests=request_dollars(sent, self.estimate),
         )
 
 
@@ -305,6 +334,14 @@ def relay_dollars(nodes: Iterable[Node], now: float, estimate: Estimate | None, 
         for node in nodes
         if node.is_ours
     )
+
+
+def request_dollars(sent_bytes: float, estimate: Estimate | None) -> float:
+    """A bucket's requests: those of the estimate, by the share of its bytes that was sent; of no bytes all of them."""
+    if estimate is None or estimate.figures.requests is None:
+        return 0.0
+    share = sent_bytes / estimate.bytes if estimate.bytes else 1.0
+    return estimate.figures.requests.value * share
 
 
 def control_dollars(chunks: int, nodes: Iterable[Node], seconds: float, estimate: Estimate | None) -> float:

@@ -64,6 +64,8 @@ UnselectedReason = Literal[
     "leftover",
     "gone",
     "unreadable",
+    "no-path",
+    "archived",
 ]
 UnselectedCounts = dict[UnselectedReason, Annotated[int, Field(ge=1)]]
 
@@ -91,7 +93,10 @@ class SourceSurvey(Listed):
 
 
 class DestinationSurvey(Document):
-    """Output of `cpt-relay scan` about the destination; bytes and inodes. `ways`: which directory it is."""
+    """Output of `cpt-relay scan` about the destination; bytes and inodes.
+
+    `ways`: which directory it is; none of a bucket.
+    """
 
     schema_version: Literal[1]
     side: Literal["destination"]
@@ -99,7 +104,7 @@ class DestinationSurvey(Document):
     free_bytes: Count
     free_inodes: Count
     occupied: bool
-    ways: Annotated[list[DirectoryWay], Field(min_length=1)]
+    ways: list[DirectoryWay]
     kernel: Kernel | None = None
     write_mb_s: Annotated[float, Field(gt=0)] | None = Field(default=None, alias="writeMBps")
     problems: list[SurveyProblemEntry]

@@ -6,9 +6,10 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from lambdas.core.documents import MAX_TRANSIT_REGIONS, Document, Region, TransferId
+from lambdas.core.ends.bucket import DestinationBucket, SourceBucket
 from lambdas.core.places.machines import EndMachine, ExistingRelay, TransitRegion
 from lambdas.core.request.request import TransferRequest
-from lambdas.core.transfer.errand import ERRANDS, Errand
+from lambdas.core.transfer.errand import COPY, ERRANDS, Errand
 from lambdas.core.transfer.partition import Partition, partition_of
 from lambdas.core.transfer.record_format import FORMAT_VERSION, format_of, with_seats, with_stage
 from lambdas.core.transfer.seat import MOST_SEATS, Seat
@@ -20,7 +21,8 @@ RECEIVER_PORTS = range(4601, 4616)
 class AcceptedTransfer(Document):
     """Output of Validate Request; `request` has its defaults filled in, and its ends are where the data lies and goes.
 
-    `senders`: the seats that read the source; `receivers`: those that write at the destination.
+    `senders`: the seats that read the source; `receivers`: those that write at the destination. Where S3 copies between
+    two buckets there are none.
     `run`: which of the transfer's executions it is; those after the first have `resume` in their request.
     `receiver_port`: where the destination receives it, beside other transfers.
     `format_version`: of its records; those that say nothing are of format 1.
@@ -33,8 +35,8 @@ class AcceptedTransfer(Document):
     execution_started_at: float
     request: TransferRequest
     # The index of running transfers holds what has these names, and DynamoDB cannot change what an index holds.
-    senders: list[Seat] = Field(alias="source", min_length=1, max_length=MOST_SEATS)
-    receivers: list[Seat] = Field(alias="destination", min_length=1, max_length=MOST_SEATS)
+    senders: list[Seat] = Field(alias="source", max_length=MOST_SEATS)
+    receivers: list[Seat] = Field(alias="destination", max_length=MOST_SEATS)
     existing: list[ExistingRelay] = Field(default_factory=list)
     transit: list[TransitRegion] = Field(default_factory=list, max_length=MAX_TRANSIT_REGIONS)
     apart: list[tuple[Region, Region]] = Field(default_factory=list)
@@ -60,7 +62,21 @@ class AcceptedTransfer(Document):
     @property
     def errand(self) -> Errand:
         """What it is for."""
-        return ERRANDS[self.request.profile]
+        return COPY if self.request.copied_ends else ERRANDS[self.request.profile]
+
+    @model_validator(mode="after")
+    def _has_seats(self) -> "AcceptedTransfer":
+        if not self.errand.copies and not (self.senders and self.receivers):
+            raise ValueError("source and destination: each end has a seat")
+        return self
+
+    @property
+    def copied_ends(self) -> tuple[SourceBucket, DestinationBucket]:
+        """Both ends, of an errand that copies; raises ValueError for any other one."""
+        ends = self.request.copied_ends
+        if ends is None:
+            raise ValueError(f"{self.transfer_id} has a machine at an end")
+        return ends
 
     def seat(self, seat_id: str) -> Seat:
         """The seat of this id; raises StopIteration where it has none."""
@@ -88,13 +104,29 @@ class AcceptedTransfer(Document):
 
     @property
     def region_pair(self) -> str:
-        """The key of profiles, e.g. `us-west-2>eu-west-1`."""
-        return f"{self.source_region}>{self.destination_region}"
+        """The key of profiles, e.g. `us-west-2>eu-west-1`, or `us-west-2>s3:eu-west-1` to a bucket."""
+        ends = (self.request.source, self.request.destination)
+        return ">".join(f"s3:{end.region}" if end.kind == "bucket" else end.region for end in ends)
 
     @property
     def between_regions(self) -> bool:
-        """The data leaves its region."""
+        """The data leaves its region, a bucket's too."""
         return self.source_region != self.destination_region
+
+    @property
+    def on_one_machine(self) -> bool:
+        """Whether both seats work on one machine: one end is a bucket."""
+        return self.at_source.instance_id == self.at_destination.instance_id
+
+    @property
+    def between_machines(self) -> bool:
+        """Whether machines of two regions send and receive."""
+        return self.at_source.region != self.at_destination.region
+
+    @property
+    def account(self) -> str:
+        """The deployment's."""
+        return self.execution_arn.split(":")[4]
 
     @property
     def plan_id(self) -> str:

@@ -19,6 +19,11 @@ def partition_of(execution_arn: str, machines: Iterable[tuple[str, str]], transf
     return Partition(_JOINT.join((*arns, transfer_id)))
 
 
+def machines_in(partition: Partition) -> int:
+    """How many machines it names."""
+    return partition.count(_JOINT)
+
+
 def transfer_id_of(partition: Partition) -> str:
     """The transfer's id."""
     return partition.rpartition(_JOINT)[-1]

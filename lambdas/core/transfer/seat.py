@@ -6,12 +6,15 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from lambdas.core.documents import Document
+from lambdas.core.ends.machine import MOST_AT_AN_END
 from lambdas.core.places.machines import EndMachine
 
 SeatId = Annotated[str, Field(pattern=r"^[sr](0|[1-9][0-9]?)$")]
 """`s0`, `s1` … send, `r0`, `r1` … receive."""
+SenderId = Annotated[str, Field(pattern=r"^s(0|[1-9][0-9]?)$")]
+ReceiverId = Annotated[str, Field(pattern=r"^r(0|[1-9][0-9]?)$")]
 Role = Literal["sender", "receiver"]
-MOST_SEATS = 16
+MOST_SEATS = MOST_AT_AN_END
 """At one end."""
 
 

@@ -1,10 +1,13 @@
 """Decide Approval: invoked by people, who need no access to task tokens; it sends the answer for them."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from lambdas.adapters.world import World
 from lambdas.core.errors import ApprovalRejected, NotAwaitingApproval
 from lambdas.core.estimate.approval import ApprovalDecision, take_row
+from lambdas.core.words import many
+from lambdas.runtime.dashboard import also_by_click
 from lambdas.runtime.handler import user_call
 
 
@@ -31,4 +34,10 @@ def decide_approval(decision: ApprovalDecision, world: World) -> dict[str, Any]:
     return {"transferId": transfer_id, **answer}
 
 
-handler = user_call(ApprovalDecision, decide_approval)
+def _words(done: Mapping[str, Any]) -> str:
+    if done["decision"] == "reject":
+        return f"'{done['transferId']}' is rejected."
+    return f"'{done['transferId']}' goes on with {many(done['pairs'], 'pair')}."
+
+
+handler = also_by_click(user_call(ApprovalDecision, decide_approval), _words)

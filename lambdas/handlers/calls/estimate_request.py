@@ -8,11 +8,16 @@ from pydantic import Field
 from pydantic.alias_generators import to_camel
 
 from lambdas.adapters.world import World
+from lambdas.core.copies.estimate import Planned, estimate
+from lambdas.core.copies.parts import MIB, requests_of
 from lambdas.core.documents import Count, Document
 from lambdas.core.errors import InvalidRequest
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.network_map import NetworkMap, Wanted
+from lambdas.core.request.request import TransferRequest
 from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.core.words import dollars, duration, many
+from lambdas.core.words import size as bytes_in_words
 from lambdas.operations.estimate.advising import advice
 from lambdas.operations.estimate.aim import aim_of
 from lambdas.operations.estimate.estimation import estimate_for
@@ -55,6 +60,8 @@ def _estimate(event: EstimateRequest, world: World) -> Estimate:
             f"$.sizeBytes: {found}; nothing is scanned for an estimate, so say how much is to be moved: "
             "a whole number of bytes, at least 1 (cpt estimate REQUEST --size 8GB)"
         )
+    if request.copied_ends is not None:
+        raise InvalidRequest(_of_copies(event, request))
     transfer = AcceptedTransfer(
         transfer_id=request.name or "estimate",
         execution_arn="none",
@@ -69,6 +76,20 @@ def _estimate(event: EstimateRequest, world: World) -> Estimate:
     aim = aim_of(transfer, event.size_bytes, world)
     estimated = estimate_for(transfer, event.size_bytes, world, files=event.files, aim=aim)
     return estimated.model_copy(update={"alternatives": advice(transfer, estimated, world) or None})
+
+
+def _of_copies(event: EstimateRequest, request: TransferRequest) -> str:
+    """What there is to say of copies by S3, which have no row of relays."""
+    size, objects = event.size_bytes or 0, event.files
+    words = "$.request: both ends are buckets, between which S3 copies by itself, with no relay to choose; "
+    if objects is not None:
+        writes = objects * requests_of(size // objects, request.chunk_size_mib and request.chunk_size_mib * MIB)
+        found = estimate(Planned(objects, size, writes), request.source.region, request.destination.region)
+        words += (
+            f"{many(objects, 'object')}, {bytes_in_words(size)}, take {dollars(found.usd)} and "
+            f"{duration(found.least_seconds)} to {duration(found.most_seconds)}; "
+        )
+    return f"{words}a dry run (dryRun: true) lists them, and says what they would take"
 
 
 handler = user_call(EstimateRequest, estimate_request)

@@ -1,13 +1,15 @@
 """Limit Transfer: invoked by people; changes what a sender may send, through the membership that it follows."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from lambdas.adapters.world import World
 from lambdas.core.errors import InvalidRequest, NotMoving
-from lambdas.core.request.bandwidth import BandwidthLimit, LimitRequest, limit_at
+from lambdas.core.request.bandwidth import BandwidthLimit, LimitRequest, limit_at, rate_or_none
 from lambdas.operations import named
 from lambdas.operations.fleet import membership
 from lambdas.operations.spending import metering
+from lambdas.runtime.dashboard import also_by_click
 from lambdas.runtime.handler import user_call
 
 
@@ -53,4 +55,8 @@ def _is_higher(one: int | None, other: int | None) -> bool:
     return other is not None and (one is None or one > other)
 
 
-handler = user_call(LimitRequest, limit_transfer)
+def _words(done: Mapping[str, Any]) -> str:
+    return f"'{done['transferId']}' goes on with {rate_or_none(done['bandwidthLimitMbps'])}."
+
+
+handler = also_by_click(user_call(LimitRequest, limit_transfer), _words, fields=["bandwidthLimitMbps"])

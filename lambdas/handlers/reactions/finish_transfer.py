@@ -13,7 +13,7 @@ def finish_transfer(event: BusEvent, world: World) -> dict[str, Any]:
     if event.detail_type == "Transfer Delivered":
         delivered = TransferDelivered.from_document(event.detail)
         record = world.transfers.get(delivered.transfer_id)
-        return take(world, record, record.transfer.senders[0].seat_id) if record else {"released": False}
+        return take(world, record, delivered.seat_id) if record else {"released": False}
     failed = TransferFailed.from_document(event.detail)
     record = world.transfers.get(failed.transfer_id)
     return take(world, record, failed.seat) if record else {"released": False}

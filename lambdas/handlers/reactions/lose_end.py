@@ -1,4 +1,4 @@
-"""End Lost: a transfer whose end's machine carries no more fails at once."""
+"""End Lost: a seat whose machine carries no more is retired at once; the last one of its side fails the transfer."""
 
 from typing import Any
 

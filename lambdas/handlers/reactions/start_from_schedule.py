@@ -1,11 +1,14 @@
-"""A schedule is due: start the request that it carries."""
+"""A schedule is due, or a person clicks Start on the dashboard: start the request that comes with it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from lambdas.adapters.world import World
-from lambdas.core.intake.starts import ScheduledStart
+from lambdas.core.intake.starts import PageStart, ScheduledStart
+from lambdas.operations.intake.acceptance import accept
 from lambdas.operations.intake.starting import start
-from lambdas.runtime.handler import BusEvent, event_rule
+from lambdas.runtime.dashboard import also_by_click
+from lambdas.runtime.handler import BusEvent, event_rule, user_call
 
 
 def start_from_schedule(event: BusEvent, world: World) -> dict[str, Any]:
@@ -14,4 +17,24 @@ def start_from_schedule(event: BusEvent, world: World) -> dict[str, Any]:
     return start(world, due.origin, due.execution_name, lambda: due.request).to_document()
 
 
-handler = event_rule(start_from_schedule)
+def start_from_page(click: PageStart, world: World) -> dict[str, Any]:
+    """Two clicks start once, since the execution's name is made from the page's token and the text.
+
+    Raises InvalidRequest, which nobody but the person who clicks has to hear of.
+    """
+    document = click.read()
+    request = accept(document, world).request
+    execution = click.execution_name(request.name)
+    arn = world.executions.start(execution, document)
+    return {"transferId": request.name or execution, "executionArn": arn}
+
+
+def _words(done: Mapping[str, Any]) -> str:
+    name, execution = done["transferId"], done["executionArn"].rsplit(":", 1)[-1]
+    called = "" if execution == name else f", as execution '{execution}'"
+    return f"'{name}' is started{called}. Look again to see it."
+
+
+handler = also_by_click(
+    event_rule(start_from_schedule), _words, texts=["request"], clicks=user_call(PageStart, start_from_page)
+)

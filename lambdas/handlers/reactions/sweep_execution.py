@@ -1,6 +1,7 @@
 """An execution that was stopped, failed or timed out: tear down what it left, and report.
 
 Execution Over: the same, where the execution's own event did not come, or its teardown was not complete.
+An execution of waves has nothing to tear down, as each of its steps is an execution of its own: its label is noted.
 """
 
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 from lambdas.adapters.world import World
 from lambdas.core.chunks.events import ExecutionOver
 from lambdas.core.transfer.failure import Failure, ending
-from lambdas.operations import sweeping, teardown
+from lambdas.operations import stopped_waves, sweeping, teardown
 from lambdas.operations.report import reporting
 from lambdas.runtime.handler import CONTROL, BusEvent, event_rule
 
@@ -18,6 +19,8 @@ def sweep_execution(event: BusEvent, world: World) -> dict[str, Any]:
     if event.detail_type == "Execution Over":
         over = ExecutionOver.from_document(event.detail) if event.source == CONTROL else None
         return sweeping.sweep(world, over.transfer_id, over.execution_arn) if over else {"swept": False}
+    if str(event.detail.get("stateMachineArn", "")).endswith("-waves"):
+        return {"swept": False, "waves": stopped_waves.note(world, event.detail)}
     arn, status = str(event.detail["executionArn"]), str(event.detail["status"])
     record = teardown.find(world, None, arn)
     if record is None:

@@ -1,4 +1,4 @@
-"""Every minute: each active transfer is to be looked at, and relays of no active transfer are terminated.
+"""Every minute: each active transfer is to be looked at, relays of none end, and windows that nobody closes are told.
 
 The looks are one event and one call of a function each: what one waits for costs no other transfer.
 """
@@ -7,6 +7,7 @@ from typing import Any
 
 from lambdas.adapters.world import World
 from lambdas.operations import strays
+from lambdas.operations.intake import collecting
 from lambdas.operations.side_by_side import look_at_each
 from lambdas.runtime.handler import BusEvent, event_rule, logger, raise_broken
 
@@ -21,8 +22,9 @@ def watch_transfers(_event: BusEvent, world: World) -> dict[str, Any]:
     if terminated:
         logger.warning("relays of no active transfer were terminated", extra={"instances": terminated})
         world.metrics.put({"RelaysStray": len(terminated)})
-    raise_broken(transfer_id=due.broken, region=found.broken)
-    return {"due": len(due.found), "strays": terminated}
+    windows = look_at_each({"windows": world}, collecting.tell_overdue)
+    raise_broken(transfer_id=due.broken, region=found.broken, windows=windows.broken)
+    return {"due": len(due.found), "strays": terminated, "windows": windows.found["windows"]}
 
 
 handler = event_rule(watch_transfers, hurried=True)

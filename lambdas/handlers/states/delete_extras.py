@@ -21,7 +21,7 @@ def delete_extras(event: RemovalInput, world: World) -> Deleted:
     transfer, extras = event.transfer, event.survey.extras
     record = serving(world, transfer, Planned)
     command = commands.delete(transfer, world.control(transfer), extras, first_epoch(record.attempt))
-    found = removed(transfer, extras, command, world)
+    found = removed(record, extras, command, world)
     result = deleted(transfer, found, world)
     world.transfers.change(transfer, transfer_life.note(deleted=result))
     entry_list.write_extras(world, transfer, extras, found)

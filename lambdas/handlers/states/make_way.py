@@ -22,7 +22,7 @@ def make_way(event: RemovalInput, world: World) -> Deleted:
     # Of the start before the one that is to come: as soon as that has a receiver, an order that comes late is void.
     epoch = max(first_epoch(record.attempt), 1)
     command = commands.delete(transfer, world.control(transfer), extras, epoch, in_the_way=True)
-    found = removed(transfer, extras, command, world)
+    found = removed(record, extras, command, world)
     result = deleted(transfer, found, world)
     if result.remaining is not None:
         world.transfers.change(transfer, transfer_life.note(deleted=result))

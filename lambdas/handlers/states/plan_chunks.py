@@ -5,16 +5,15 @@ an execution that continues a transfer have numbers of their own, so what came l
 """
 
 from lambdas.adapters.world import World
-from lambdas.core.chunks import plan
-from lambdas.core.chunks.chunk import RANGE_SIZE, RANGES_PER_RUN
+from lambdas.core.chunks import chunk, object_parts, plan
 from lambdas.core.chunks.transfer_plan import PlanListing, TransferPlan
 from lambdas.core.documents import Handover
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.survey.survey import Survey
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.chunks.extending import publish
-from lambdas.operations.chunks.planning import taken_up, write_chunks
-from lambdas.operations.fleet.membership import begin
+from lambdas.operations.chunks.planning import part_bytes_for, taken_up, write_chunks
+from lambdas.operations.fleet.sharing import begin
 from lambdas.runtime.handler import task_state
 from lambdas.runtime.idempotency import once_in_execution
 
@@ -38,22 +37,24 @@ def plan_chunks(event: PlanInput, world: World) -> TransferPlan:
 def _planned(event: PlanInput, world: World) -> TransferPlan:
     transfer_id, to_send = event.transfer.transfer_id, event.survey.to_send
     figures = event.estimate.figures
-    lanes = plan.lanes_per_path(max(figures.direct.now, figures.pair.now), to_send.bytes, to_send.files)
-    paths = 1 + event.estimate.chosen_pairs
-    shared_by = plan.lanes_to_plan_for(lanes, paths, between_regions=event.transfer.between_regions)
-    part_bytes = plan.chunk_size(to_send.bytes, shared_by, event.transfer.request.chunk_size_mib)
-    first_range = (event.transfer.run - 1) * RANGES_PER_RUN
+    rate = max(figures.direct.now, figures.pair.now)
+    lanes = object_parts.lanes(event.transfer, plan.lanes_per_path(rate, to_send.bytes, to_send.files))
+    paths = max(event.estimate.figures.machines or [1]) + event.estimate.chosen_pairs
+    shared_by = plan.lanes_to_plan_for(lanes, paths, between_regions=event.transfer.between_machines)
+    usual = plan.chunk_size(to_send.bytes, shared_by, event.transfer.request.chunk_size_mib)
+    first_range = chunk.first_range(event.transfer.partition, event.transfer.run)
     parts = to_send.parts
     listing = [
         world.shared_key(event.transfer, f"{event.survey.folder}part-{number:05d}.ndjson") for number in range(parts)
     ]
+    part_bytes = part_bytes_for(world, event.transfer, listing, to_send.bytes, usual)
     written = write_chunks(world, event.transfer, listing, part_bytes, first_range)
     return TransferPlan(
         transfer_id=transfer_id,
         plan_id=event.transfer.plan_id,
         chunk_size_bytes=part_bytes,
         chunks=written.count,
-        range_size=RANGE_SIZE,
+        range_size=chunk.range_size(event.transfer.partition),
         first_range=first_range,
         last_phase_chunks=written.last_phase,
         bytes=written.bytes,

@@ -2,7 +2,7 @@
 
 from lambdas.adapters.world import World
 from lambdas.core.chunks import plan
-from lambdas.core.chunks.chunk import RANGE_SIZE, RANGES_PER_RUN
+from lambdas.core.chunks.chunk import first_range, range_size
 from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.documents import Handover
 from lambdas.core.transfer.accepted import AcceptedTransfer
@@ -27,8 +27,8 @@ def plan_measuring(event: PlanInput, world: World) -> TransferPlan:
         plan_id=transfer.plan_id,
         chunk_size_bytes=plan.chunk_size(0, lanes, transfer.request.chunk_size_mib),
         chunks=0,
-        range_size=RANGE_SIZE,
-        first_range=(transfer.run - 1) * RANGES_PER_RUN,
+        range_size=range_size(transfer.partition),
+        first_range=first_range(transfer.partition, transfer.run),
         last_phase_chunks=0,
         bytes=0,
         files=0,

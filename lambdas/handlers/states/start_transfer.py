@@ -27,7 +27,7 @@ class StartInput(Handover):
 def start_transfer(event: StartInput, world: World) -> dict[str, Any]:
     """Start both ends; raises TransferFenced, EndNotStarted or AgentBusy."""
     transfer = event.transfer
-    return begin(event, world, lambda start: end_daemons.start(world, transfer, transfer.seats, start))
+    return begin(event, world, lambda start: end_daemons.start_living(world, transfer, start))
 
 
 def begin(event: StartInput, world: World, daemons: Callable[[int], list[str]]) -> dict[str, Any]:

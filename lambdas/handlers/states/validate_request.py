@@ -13,6 +13,7 @@ from lambdas.core.record import transfer_life
 from lambdas.core.request import labels
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.intake.acceptance import accept
+from lambdas.operations.intake.holding import acquire, lock_ids, release
 from lambdas.operations.intake.resume import take_name
 from lambdas.runtime.handler import task_state
 
@@ -50,9 +51,10 @@ def validate_request(event: ValidateInput, world: World) -> AcceptedTransfer:
     )
     # The record comes first: whatever fails from here on, the teardown finds the transfer by its execution.
     transfer = take_name(world, transfer)
-    path = request.destination.path
-    held = world.locks.acquire(transfer.request.destination.lock_id, path, transfer_id)
+    held = acquire(world, transfer)
     if isinstance(held, Busy):
+        if len(lock_ids(transfer)) > 1:
+            release(world, transfer)  # nobody is to wait for what this one does not use
         raise refusal(transfer, held)
     world.transfers.change(transfer, transfer_life.note(receiver_port=held.port))
     transfer = transfer.model_copy(update={"receiver_port": held.port})

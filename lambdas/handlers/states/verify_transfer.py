@@ -1,7 +1,7 @@
 """Verify Transfer: every chunk delivered, every entry's digest the same at both ends; then files are listed by name."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from lambdas.adapters.world import World
@@ -11,7 +11,6 @@ from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.documents import Handover
 from lambdas.core.errors import FilesSkipped, VerificationFailed
 from lambdas.core.transfer.accepted import AcceptedTransfer
-from lambdas.core.transfer.seat import Seat
 from lambdas.operations.chunks import entry_list, file_list, skipped
 from lambdas.runtime.handler import task_state
 
@@ -34,8 +33,9 @@ def verify_transfer(event: VerifyInput, world: World) -> dict[str, Any]:
     transfer, plan = event.transfer, event.plan
     entries = _await_delivered(world, transfer, plan)
     digests = Digests("digest" if transfer.request.tells_content else "crc64")
-    received = digests.noting(_digests(world, transfer, plan, transfer.receivers))
-    found = compare(_digests(world, transfer, plan, transfer.senders), received)
+    sender, receiver = _finished(world, transfer)
+    received = digests.noting(_digests(world, transfer, plan, receiver))
+    found = compare(_digests(world, transfer, plan, sender), received)
     if not found.clean:
         raise VerificationFailed(
             f"entries whose digests differ: {found.different}; with a digest at the sender only: {found.sender_only}; "
@@ -94,9 +94,17 @@ def _await_delivered(world: World, transfer: AcceptedTransfer, plan: TransferPla
         world.clock.sleep(world.env.poll_seconds)
 
 
-def _digests(world: World, transfer: AcceptedTransfer, plan: TransferPlan, seats: Iterable[Seat]) -> Iterator[Digest]:
-    folders = (world.shared_key(transfer, f"digests/{plan.plan_id}/{seat.seat_id}/") for seat in seats)
-    for key in (key for folder in folders for key in world.objects.keys(folder)):
+def _finished(world: World, transfer: AcceptedTransfer) -> tuple[str, str]:
+    """The sender and the receiver whose digests are those of all."""
+    first = transfer.senders[0].seat_id, transfer.receivers[0].seat_id
+    if len(transfer.senders) + len(transfer.receivers) == len(first):
+        return first
+    found = world.chunks.finish(transfer.partition)
+    return (found.seat, found.receiver) if found else first
+
+
+def _digests(world: World, transfer: AcceptedTransfer, plan: TransferPlan, seat_id: str) -> Iterator[Digest]:
+    for key in world.objects.keys(world.shared_key(transfer, f"digests/{plan.plan_id}/{seat_id}/")):
         for line in world.objects.lines(key):
             if line.strip():
                 digest = json.loads(line)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import count
 
 from lambdas.adapters.world import World
-from lambdas.core.chunks import plan
+from lambdas.core.chunks import object_parts, plan
 from lambdas.core.chunks.listing import LOT_BYTES, Announcement, OpenSurvey, lots
 from lambdas.core.chunks.plan import ListedEntry, PlannedChunk
 from lambdas.core.chunks.transfer_plan import PlanListing, TransferPlan
@@ -48,7 +48,8 @@ class Extension:
 
     def run(self) -> TransferPlan:
         """The whole plan; raises PlanGoesOn when the time is up, and TransferFenced."""
-        for lot in lots(self._parts(), self._plan.chunk_size_bytes):
+        size = self._plan.chunk_size_bytes
+        for lot in lots(self._parts(), size, object_parts.check_of(self._transfer, size)):
             self._write(lot)
             if self._written.count > self._plan.chunks:
                 self._plan = self._so_far()

@@ -1,11 +1,13 @@
 """Chunks and manifests of a transfer, from its listing; memory is bounded by one part and one window of items."""
 
+import json
 from collections.abc import Iterator
 from itertools import chain
 
 from lambdas.adapters.world import World
+from lambdas.core.chunks import object_parts
 from lambdas.core.chunks import plan as planner
-from lambdas.core.chunks.chunk import RANGE_SIZE, Chunk, item_key, range_key
+from lambdas.core.chunks.chunk import Chunk, item_key, range_key, range_size
 from lambdas.core.chunks.plan import ListedEntry, ManifestPart, PlacedChunk
 from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.errors import FailTransfer
@@ -20,10 +22,26 @@ def write_chunks(
 ) -> "Written":
     """Cut and pack what the objects of `listing` hold; large files into parts of `part_bytes`."""
     written, listed = Written(world, transfer, first_range), Listing(world)
-    data = planner.plan_chunks(chain.from_iterable(listed.part(key) for key in listing), part_bytes)
+    entries = chain.from_iterable(listed.part(key) for key in listing)
+    data = planner.plan_chunks(entries, part_bytes, object_parts.check_of(transfer, part_bytes))
     directories = planner.plan_directories(listed.backwards())
     world.chunks.put_all(written.chunks(planner.place(chain(data, directories), MANIFEST_PART_BYTES)))
     return written
+
+
+def part_bytes_for(world: World, transfer: AcceptedTransfer, listing: list[str], size_bytes: int, usual: int) -> int:
+    """Bytes of a large file's parts: `usual`, unless they become parts of an object, of which the largest file has few.
+
+    `size_bytes`: of all files together; where these fit, none need be looked at.
+    """
+    if not object_parts.become_parts(transfer) or transfer.request.chunk_size_mib is not None:
+        return usual
+    found = object_parts.part_bytes(usual, 0)
+    if object_parts.part_bytes(found, size_bytes) == found:
+        return found
+    lines = chain.from_iterable(world.objects.lines(key) for key in listing)
+    largest = max((json.loads(line).get("size", 0) for line in lines if line.strip()), default=0)
+    return object_parts.part_bytes(found, largest)
 
 
 def taken_up(world: World, transfer: AcceptedTransfer, equal_folder: str | None) -> TransferPlan:
@@ -73,7 +91,9 @@ class Written:
     """
 
     def __init__(self, world: World, transfer: AcceptedTransfer, first_range: int, planned: int = 0) -> None:
-        self._world, self._transfer, self._first = world, transfer, first_range * RANGE_SIZE
+        self._world, self._transfer = world, transfer
+        self._size = range_size(transfer.partition)
+        self._first = first_range * self._size
         self._plan_id = transfer.plan_id
         self._planned = planned
         self._expires_at = int(world.clock.now()) + world.env.chunk_retention_seconds
@@ -96,13 +116,13 @@ class Written:
 
     def _key(self, part: int) -> str:
         """Below the prefix of what the ends share: an item of less than 1 KB costs one write."""
-        folder = f"manifest/{self._first // RANGE_SIZE}"  # a planner of a stopped run may still be writing
+        folder = f"manifest/{self._first // self._size}"  # a planner of a stopped run may still be writing
         return f"{folder}/part-{part:05d}.ndjson"
 
     def _chunk(self, item: PlacedChunk) -> Chunk:
         number = self._first + item.chunk
         return Chunk(
-            range_key=range_key(self._transfer.partition, number // RANGE_SIZE),
+            range_key=range_key(self._transfer.partition, number // self._size),
             item_key=item_key(number),
             chunk=number,
             state="PENDING",

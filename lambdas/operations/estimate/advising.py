@@ -16,6 +16,8 @@ from lambdas.operations.estimate.quotes import price_book
 def advice(transfer: AcceptedTransfer, found: Estimate, world: World) -> list[Alternative]:
     """Return the alternatives to an estimate; asks EC2 and the price list about the ends' families."""
     source, destination = transfer.at_source, transfer.at_destination
+    if transfer.on_one_machine:
+        return []
     of_source, of_destination = _family(source, world), _family(destination, world)
     items = [
         PriceItem("instance-hour", end.region, kind)

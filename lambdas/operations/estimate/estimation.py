@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from math import inf
 
 from lambdas.adapters.world import World
-from lambdas.core.estimate import end_limits, offers
+from lambdas.core.estimate import end_limits, object_store, offers, several
 from lambdas.core.estimate.estimate import Estimate, estimate
 from lambdas.core.estimate.figures import EndFigures, Figure, TimedLimit
 from lambdas.core.estimate.fitting import fitted
@@ -12,7 +12,7 @@ from lambdas.core.estimate.lent import lent_pairs
 from lambdas.core.estimate.mixed_offers import mixed_offers
 from lambdas.core.estimate.offers import Side
 from lambdas.core.estimate.packing import Packing
-from lambdas.core.estimate.profile import Profile, hosts
+from lambdas.core.estimate.profile import Profile, hosts_of
 from lambdas.core.estimate.type_choice import Offer
 from lambdas.core.estimate.whole_time import TRANSFERS, whole_time
 from lambdas.core.fleet import joined
@@ -23,6 +23,7 @@ from lambdas.core.survey.survey import Survey
 from lambdas.core.tariff.prices import PriceBook
 from lambdas.core.tariff.relay_prices import relay_prices
 from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.core.transfer.seat import Seat
 from lambdas.operations.estimate import notes
 from lambdas.operations.estimate.aim import Aim, of_moving
 from lambdas.operations.estimate.other_paths import other_paths
@@ -70,27 +71,35 @@ def estimate_for(
     )
     ends = [end.instance_type for end in (transfer.at_source, transfer.at_destination)]
     profiles = {kind: world.profiles.get(kind, transfer.region_pair) for kind in {*types, *ends}}
-    machines = world.profiles.get(
-        hosts(transfer.at_source.instance_id, transfer.at_destination.instance_id), transfer.region_pair
+    machines = world.profiles.get(hosts_of(transfer), transfer.region_pair)
+    limit = wish if isinstance(wish, int) else None
+    have_several = len(transfer.senders) + len(transfer.receivers) > len(ends)
+    of_ends = offers.end_figures(
+        terms,
+        (ends[0], ends[1]),
+        machines,
+        profiles,
+        types,
+        None if have_several else limit,
+        [] if machines and machines.known("direct") else other_paths(transfer, types, world),
     )
+    hosts = [_hosts(terms, side, seats) for side, seats in zip(terms.sides, _seats(transfer), strict=True)]
+    if have_several:
+        of_ends = offers.with_limit(several.together(of_ends, hosts[0], hosts[1], machines), limit)
     figures = _with_machines(
-        offers.end_figures(
-            terms,
-            (ends[0], ends[1]),
-            machines,
-            profiles,
-            types,
-            wish if isinstance(wish, int) else None,
-            [] if machines and machines.known("direct") else other_paths(transfer, types, world),
-        ),
+        of_ends,
         (terms.source.facts.get(ends[0]), terms.destination.facts.get(ends[1])),
         survey,
         machines,
         readback=request.verify == "readback",
         checksum=not request.tells_content,
     )
+    if have_several:
+        figures = several.with_hosts(figures, hosts[0], hosts[1])
     if files and not survey:
         figures = end_limits.with_files(figures, files, size_bytes, machines)
+    if request.has_bucket:
+        figures = _with_bucket(figures, transfer, size_bytes, survey, files, machines)
     direct, relayed = cross_zone.figures(transfer)
     through = world.env.inter_region_path == "transit-gateway"
     listed = survey.source if survey else None
@@ -122,14 +131,14 @@ def estimate_for(
         requested=aim.requested,
         pre_test=aim.pre_test,
         objective=aim.objective,
-        most_pairs=world.env.max_pairs,
+        most_pairs=0 if request.has_bucket else world.env.max_pairs,
         pre_test_seconds=world.pre_test_seconds(request),
         notes=notes.of_prices(transfer, types, market, terms.now),
         whole=whole_time(world.profiles.get(TRANSFERS, transfer.region_pair), elapsed),
         ways=lambda offer: ways_for(transfer, offer, figures, market, world) if aim.takes_ways else None,
         also=also,
     )
-    told = [*found.notes, *notes.of_relays(found, transfer, market)]
+    told = [*found.notes, *notes.of_relays(found, transfer, market), *notes.of_buckets(transfer, size_bytes)]
     reason = aim.reason or found.reason
     if transfer.apart and size_bytes:
         reason += (
@@ -157,6 +166,8 @@ def estimate_for(
         }
     )
     found = aim.finished(found)
+    if request.has_bucket:
+        found = _without_relays(found)
     if market.market != request.relays.market:
         found = found.model_copy(update={"reason": f"{found.reason}; relays are on demand: {NO_SPOT_ROLE}"})
     return fitted(found)
@@ -177,6 +188,15 @@ def estimate_again(
         transfer, before.bytes, world, adjusted=surveyed, waited_seconds=waited_seconds, also=also, aim=aim
     )
     return found.model_copy(update={"packing": before.packing})
+
+
+def _seats(transfer: AcceptedTransfer) -> tuple[list[Seat], list[Seat]]:
+    return transfer.senders, transfer.receivers
+
+
+def _hosts(terms: offers.Terms, side: Side, seats: Iterable[Seat]) -> several.End:
+    kinds = [seat.machine.instance_type for seat in seats]
+    return several.End([side.facts.get(kind) for kind in kinds], [terms.outward(side, kind).most for kind in kinds])
 
 
 def gateway(transfer: AcceptedTransfer) -> Figure | None:
@@ -219,6 +239,32 @@ def _with_machines(
     rates = survey.source.read_mb_s, survey.destination.write_mb_s
     known = end_limits.with_disks(known, *rates, facts, readback=readback)
     return end_limits.with_files(known, survey.to_send.files, survey.to_send.bytes, machines)
+
+
+_NO_RELAY = "what a machine exchanges with a bucket passes no relay"
+
+
+def _without_relays(found: Estimate) -> Estimate:
+    """The estimate in words that speak of none: nobody asked for a number, and no quota is used up."""
+    candidates = [one.model_copy(update={"reason": _NO_RELAY}) for one in found.candidates]
+    told = [note for note in found.notes if "quota of vCPUs" not in note]
+    return found.model_copy(update={"reason": _NO_RELAY, "candidates": candidates, "notes": told})
+
+
+def _with_bucket(
+    ends: EndFigures,
+    transfer: AcceptedTransfer,
+    size_bytes: int,
+    survey: Survey | None,
+    files: int | None,
+    machines: Profile | None,
+) -> EndFigures:
+    """`ends`, of which one is a bucket."""
+    request, count = transfer.request, survey.to_send.files if survey else files or 1
+    found = object_store.with_bucket(
+        ends, request.source, request.destination, request.chunk_size_mib, size_bytes, count
+    )
+    return object_store.with_objects(found, size_bytes, count, machines, is_read=request.source.kind == "bucket")
 
 
 def _packing(found: Estimate, survey: Survey | None) -> Packing | None:

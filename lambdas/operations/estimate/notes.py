@@ -1,9 +1,11 @@
 """What the reader of an estimate should know that its rows do not say: where prices are from, what relays may add."""
 
+from lambdas.core.estimate import object_store
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.spending import cross_zone
 from lambdas.core.tariff.prices import needed
 from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.core.words import dollars, size
 from lambdas.operations.estimate.quotes import TransferMarket
 
 # Prices in one note.
@@ -56,3 +58,14 @@ def of_relays(found: Estimate, transfer: AcceptedTransfer, market: TransferMarke
             f"${hours[0]:.4g} and ${hours[1]:.4g} an hour"
         )
     return notes
+
+
+def of_buckets(transfer: AcceptedTransfer, size_bytes: int) -> list[str]:
+    """What a bucket as the destination may cost beyond its requests."""
+    if transfer.request.destination.kind != "bucket":
+        return []
+    day = object_store.stored_usd_per_day(size_bytes)
+    return [
+        "parts of files that are not complete stay in the bucket while the transfer can be resumed: "
+        f"{dollars(day)} a day at most, for all of {size(size_bytes)} in S3 Standard"
+    ]

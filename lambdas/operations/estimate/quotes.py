@@ -60,6 +60,7 @@ def market_of(transfer: AcceptedTransfer, relay_types: Iterable[str], world: Wor
         market = "on-demand"
     ends = (transfer.at_source, transfer.at_destination)
     lent = [machine.instance_type for machine in transfer.existing]
+    lent += [seat.machine.instance_type for seat in (*transfer.senders[1:], *transfer.receivers[1:])]
     third = [one.region for one in transfer.transit]
     with ThreadPoolExecutor(len(ends) + 1) as pool:
         items = prices.needed(types, transfer.source_region, transfer.destination_region, third)

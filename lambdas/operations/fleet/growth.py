@@ -29,16 +29,21 @@ REST_SECONDS = 120.0
 
 
 def launch_routes(
-    world: World, record: Estimated, estimate: Estimate, paths: int, queue: LaunchQueue | None = None
+    world: World,
+    record: Estimated,
+    estimate: Estimate,
+    paths: int,
+    queue: LaunchQueue | None = None,
+    since: float | None = None,
 ) -> hand.Leased:
     """What the chosen routes lack for so many paths, in slots that were never used; fewer where the budget says so.
 
     Raises NoCapacity where it bears none. `queue`: see `hand.lease`. Relays that have come since it was decided are of
-    this very launch, repeated.
+    this very launch, repeated. `since`: when it was decided, where no decision about relays says so.
     """
     transfer, record = record.transfer, record.model_copy(update={"estimate": estimate})
     uses = with_paths(estimate.routes, paths)
-    decided = record.decisions[-1].at if record.decisions else 0.0
+    decided = since or (record.decisions[-1].at if record.decisions else 0.0)
     before = [node for node in world.nodes.of(transfer.transfer_id) if node.requested_at < decided]
 
     live = Counter(node.stage for node in before if node.state in LIVE_STATES)

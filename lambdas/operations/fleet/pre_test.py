@@ -62,8 +62,11 @@ def run(world: World, record: Estimated, *, always: bool = False) -> Tested | No
     if not always and not _is_to_learn(record.estimate.routes, ready):
         return Tested([], [], [])
     seconds, lanes = world.pre_test_seconds(transfer.request), record.plan.lanes_per_path
+    layout = membership.layout(world, transfer)
     probes = [
-        Probe(path=path.path(route, record.paths, lanes), seconds=seconds) for route, paths in every for path in paths
+        Probe(path=path.path(route, record.paths, lanes, layout), seconds=seconds)
+        for route, paths in every
+        for path in paths
     ]
     found = measure(world, transfer, probes) if probes else {}
     record_now = running(world, transfer.transfer_id)

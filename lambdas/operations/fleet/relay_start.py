@@ -14,7 +14,7 @@ from lambdas.core.places.place import Place
 from lambdas.core.record.transfer_record import Estimated
 from lambdas.core.seats import commands
 from lambdas.operations.fence import running
-from lambdas.operations.fleet import hand
+from lambdas.operations.fleet import hand, membership
 from lambdas.operations.fleet.providers.launched import security_group
 from lambdas.operations.fleet.relay_end import fail_to_start, lose
 from lambdas.operations.seats.commands import MOST_MACHINES
@@ -30,7 +30,8 @@ def hops_of_route(record: Estimated, node: Node) -> list[Admission]:
     """The hops of the route that the relay serves."""
     transfer = record.transfer
     existing = {machine.stage for machine in transfer.existing}
-    return admissions(route_at(transfer, node.stage), record.paths, node, existing, transfer.receiver_port)
+    others = [seat.machine for seat in transfer.senders[1:]]
+    return admissions(route_at(transfer, node.stage), record.paths, node, existing, transfer.receiver_port, others)
 
 
 class RelayStarter:
@@ -107,12 +108,11 @@ class RelayStarter:
 
     def _start(self, region: str, nodes: Sequence[Node], cpu_percent: int | None) -> None:
         """One command for all of them, which tells each machine what is its own."""
-        (sender,) = self._transfer.senders
-        key = self._world.agents.route_key(self._transfer.partition, sender.seat_id)
-        if key is None:
-            return  # the sender has not published it yet
+        keys = self._route_keys()
+        if keys is None:
+            return
         transfer_id, machines = self._transfer.transfer_id, {node.instance_id: self._told(node) for node in nodes}
-        command = commands.relay(transfer_id, key, relay_node.RELAY_IDLE_SECONDS, machines)
+        command = commands.relay(transfer_id, keys, relay_node.RELAY_IDLE_SECONDS, machines)
         try:
             sent = self._world.at(Place(region)).commands.send(
                 "relay", list(machines), transfer_id, command, commands.Share(cpu_percent), JOIN_TIMEOUT_SECONDS
@@ -126,6 +126,13 @@ class RelayStarter:
             self._sent[node.node_id] = sent
             if node.online_at is None:
                 self._world.nodes.change(node, node_life.answer(self._world.clock.now()))
+
+    def _route_keys(self) -> list[str] | None:
+        """Those of all senders that count; None where one has not published its own yet."""
+        partition = self._transfer.partition
+        senders = membership.layout(self._world, self._transfer).living_senders
+        keys = [self._world.agents.route_key(partition, seat_id) for seat_id in senders]
+        return [key for key in keys if key] if all(keys) else None
 
     def _told(self, node: Node) -> commands.RelayMachine:
         return commands.RelayMachine(

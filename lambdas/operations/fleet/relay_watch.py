@@ -5,6 +5,7 @@ from typing import TypeGuard
 from lambdas.adapters.world import World
 from lambdas.core.chunks.progress import Progress
 from lambdas.core.fleet import relay_watch
+from lambdas.core.fleet.membership import Membership
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.relay_watch import SLOW_SECONDS, Circumstances, Suspicion
 from lambdas.core.record import transfer_life
@@ -31,13 +32,13 @@ def look_at(world: World, record: Estimated) -> dict[str, str]:
     if seen is record.watch:
         return {}  # the sender has not reported since
     world.transfers.change(record.transfer, transfer_life.note(watch=seen))
-    now = circumstances(record, progress)
+    now = circumstances(record, progress, membership)
     joined = [node for node in world.nodes.of(transfer_id) if node.state == "JOINED"]
     suspicions = relay_watch.judge(seen, joined, through, now)
     for suspicion in suspicions:
         _tell(world, next(node for node in joined if node.node_id == suspicion.node_id), suspicion)
     # A limit that was lowered since makes no rate fall.
-    before = min(record.decisions[-1].total if record.decisions else 0.0, allowed_mb_s(record))
+    before = min(record.decisions[-1].total if record.decisions else 0.0, allowed_mb_s(record, membership))
     if not suspicions and (rate := relay_watch.fallen(seen, before, now)) is not None:
         message = f"{rate:.1f} MB/s for {SLOW_SECONDS:.0f} s, {before:.1f} MB/s when relays were decided about"
         rates = {"rateMBps": round(rate, 3), "expectedMBps": round(before, 3)}
@@ -45,10 +46,10 @@ def look_at(world: World, record: Estimated) -> dict[str, str]:
     return {suspicion.node_id: suspicion.verdict for suspicion in suspicions}
 
 
-def circumstances(record: Estimated, progress: Progress) -> Circumstances:
+def circumstances(record: Estimated, progress: Progress, membership: Membership | None = None) -> Circumstances:
     """What rates are judged by beside the looks."""
     return Circumstances(
-        ends=ends_mb_s(record),
+        ends=ends_mb_s(record, membership),
         remaining=record.plan.bytes - progress.bytes,
         chunk_bytes=record.plan.chunk_size_bytes,
     )

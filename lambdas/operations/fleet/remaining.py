@@ -3,6 +3,7 @@
 from math import inf
 
 from lambdas.adapters.world import World
+from lambdas.core.fleet.membership import Membership
 from lambdas.core.fleet.relay_node import LIVE_STATES, Node
 from lambdas.core.fleet.replacement import Remaining
 from lambdas.core.fleet.topology import leads_through
@@ -19,7 +20,7 @@ def rest_without(world: World, record: Estimated, node: Node, own: float, expect
     progress = reports.of_sender(world, record.transfer)
     lanes = progress.lanes if progress else []
     size = record.plan.bytes - (progress.bytes if progress else 0)
-    figures = record.estimate.figures
+    figures, membership = record.estimate.figures, world.agents.membership(record.transfer.partition)
     nodes = world.nodes.of(node.transfer_id)
     return Remaining(
         size=max(size, 0) / 1e6,
@@ -27,21 +28,22 @@ def rest_without(world: World, record: Estimated, node: Node, own: float, expect
         own=own,
         successor=expected or node.tested or record.watch.best.get(node.node_id) or figures.pair.now,
         spawn_seconds=_spawn_seconds(record, node),
-        source=min(figures.send_without_limit, allowed_mb_s(record)),
+        source=min(figures.send_without_limit, allowed_mb_s(record, membership)),
         destination=figures.receive,
         relays=sum(n.state in LIVE_STATES and n.node_id != node.node_id for n in nodes),
     )
 
 
-def ends_mb_s(record: TransferRecord) -> float:
+def ends_mb_s(record: TransferRecord, membership: Membership | None = None) -> float:
     """Return what the two ends, or who set a limit, allow in all, MB/s; infinite where nothing is known."""
-    return min(record.estimate.figures.ends_without_limit if record.estimate else inf, allowed_mb_s(record))
+    ends = record.estimate.figures.ends_without_limit if record.estimate else inf
+    return min(ends, allowed_mb_s(record, membership))
 
 
-def allowed_mb_s(record: TransferRecord) -> float:
-    """The bound on the sender's rate, in MB/s."""
-    limit = record.limit.mbps
-    return inf if limit is None else limit / MBIT_PER_MB
+def allowed_mb_s(record: TransferRecord, membership: Membership | None = None) -> float:
+    """The bound on the senders' rate, in MB/s; `membership`: where it has a share of a limit over several transfers."""
+    own, shared = record.limit.mbps, membership.limit_lease if membership else None
+    return min(inf if own is None else own, shared.mbps if shared else inf) / MBIT_PER_MB
 
 
 def _spawn_seconds(record: Estimated, node: Node) -> float:

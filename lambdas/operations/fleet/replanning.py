@@ -20,7 +20,7 @@ from lambdas.core.estimate.row_cost import RELAYS_OF_PAIR
 from lambdas.core.estimate.ways import Ways
 from lambdas.core.fleet import pairing, relay_watch
 from lambdas.core.fleet.answer import Answer
-from lambdas.core.fleet.membership import DIRECT
+from lambdas.core.fleet.layout import is_direct
 from lambdas.core.fleet.reconcile import Lease, next_slots, surplus
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
 from lambdas.core.fleet.topology import Route, route_at, routes_of, slot_at
@@ -187,7 +187,7 @@ def _rest(record: Estimated, progress: Progress, rates: Mapping[str, float]) -> 
     figures = record.estimate.figures
     return Rest(
         size=max(record.plan.bytes - progress.bytes, 0) / 1e6,
-        direct=rates.get(DIRECT, 0.0),
+        direct=sum(rate for path_id, rate in rates.items() if is_direct(path_id)),
         source=min(figures.send_without_limit, allowed_mb_s(record)),
         destination=figures.receive,
         spawn_seconds=figures.spawn.value,

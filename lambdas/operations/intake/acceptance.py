@@ -1,19 +1,23 @@
 """The checks of a request before anything is done for it; they change nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 from lambdas.adapters.records import Instance
 from lambdas.adapters.world import World
+from lambdas.core.ends import allowed_buckets
+from lambdas.core.ends.bucket import BucketEnd, DestinationBucket
 from lambdas.core.errors import InvalidRequest
 from lambdas.core.fleet import joined
 from lambdas.core.fleet.joined import Border
 from lambdas.core.fleet.topology import pair_of
 from lambdas.core.places.machines import EndMachine, ExistingRelay, TransitRegion
 from lambdas.core.places.place import Place
-from lambdas.core.request.request import Limits, TransferRequest, parse_request
+from lambdas.core.request.request import Limits, Objective, TransferRequest, parse_request
 from lambdas.core.seats.consent import how_to_tag
+from lambdas.core.seats.credentials import MIRRORING, READING, WRITING, BucketPlace, too_long
 from lambdas.core.transfer.seat import Seat, seats_of
 from lambdas.operations.fleet.providers.lent import look_at
 
@@ -34,27 +38,91 @@ def accept(raw: object, world: World) -> Accepted:
     """Return what was asked for, if it can work; raises InvalidRequest."""
     env = world.env
     request = parse_request(raw, Limits(env.regions, env.max_pairs, env.instance_types, env.max_cost_usd))
-    source, destination = _ends(request, world)
+    if problems := list(_not_allowed(request, world)):
+        raise InvalidRequest(problems)
+    if request.copied_ends is not None:
+        # S3 copies by itself: no machine, relay or region has to be ready.
+        filled_in = request.model_copy(update={"objective": _objective(request, world), **_owned(request, world)})
+        return Accepted(filled_in, [], [], [], [], [])
+    sources, destinations = _ends(request, world)
+    source, destination = sources[0], destinations[0]
     existing, problems = look_at(request, pair_of(source, destination), world)
+    problems += _in_other_vpcs(request, sources, destinations)
     transit, unusable = _transit(request, world)
     apart, unjoined = _apart(request, source, destination, transit, world) if transit else ([], [])
     problems += [*unusable, *unjoined]
     if problems:
         raise InvalidRequest(problems)
-    relays = request.relays.model_copy(
-        update={"instance_types": request.relays.instance_types or list(env.instance_types)}
-    )
+    chosen: dict[str, Any] = {"instance_types": request.relays.instance_types or list(env.instance_types)}
+    if request.has_bucket:
+        chosen["pairs"] = 0  # what a machine exchanges with a bucket passes no relay
+    relays = request.relays.model_copy(update=chosen)
+    changes = {"relays": relays, "objective": _objective(request, world), **_owned(request, world)}
+    filled_in = request.model_copy(update=changes)
+    senders, receivers = seats_of("sender", sources), seats_of("receiver", destinations)
+    return Accepted(filled_in, senders, receivers, existing, transit, apart)
+
+
+def _objective(request: TransferRequest, world: World) -> Objective:
+    """What the request asks for, else the deployment."""
     asked = request.objective
     value = asked.value_of_time_usd_per_hour
-    objective = asked.model_copy(
+    return asked.model_copy(
         update={
-            "max_cost_usd": asked.max_cost_usd or env.max_cost_usd,
-            "value_of_time_usd_per_hour": env.value_of_time_usd_per_hour if value is None else value,
+            "max_cost_usd": asked.max_cost_usd or world.env.max_cost_usd,
+            "value_of_time_usd_per_hour": world.env.value_of_time_usd_per_hour if value is None else value,
         }
     )
-    filled_in = request.model_copy(update={"relays": relays, "objective": objective})
-    senders, receivers = seats_of("sender", [source]), seats_of("receiver", [destination])
-    return Accepted(filled_in, senders, receivers, existing, transit, apart)
+
+
+def _not_allowed(request: TransferRequest, world: World) -> Iterator[str]:
+    """What the deployment's settings say against the buckets of a request."""
+    for side, end, uses in _used(request):
+        entries = world.env.buckets
+        why = allowed_buckets.refusal(entries, end.bucket, end.prefix, end.region, uses)
+        if why is not None:
+            yield f"$.{side}.bucket: '{end.bucket}': {why}"
+            continue
+        keys = allowed_buckets.keys_of(entries, end.bucket, end.prefix)
+        yield from _not_as_the_settings_say(side, end, allowed_buckets.owner_of(entries, end.bucket, end.prefix), keys)
+        place, tags = BucketPlace(end.bucket, end.prefix, end.region), "write" in uses and request.gives_tags
+        if long := too_long(place, uses, keys, tags=tags):
+            yield f"$.{side}.prefix: {long}"
+
+
+def _used(request: TransferRequest) -> Iterator[tuple[str, BucketEnd, tuple[allowed_buckets.Use, ...]]]:
+    """The buckets at its ends, and what it does there."""
+    writing = MIRRORING if request.delete else WRITING
+    for side, end, uses in (("source", request.source, READING), ("destination", request.destination, writing)):
+        if isinstance(end, BucketEnd):
+            yield side, end, uses
+
+
+def _not_as_the_settings_say(side: str, end: BucketEnd, owner: str | None, keys: Sequence[str]) -> Iterator[str]:
+    """An owner or a key that is not the one of the settings."""
+    asked = end.expected_bucket_owner
+    if asked and owner and asked != owner:
+        yield (
+            f"$.{side}.expectedBucketOwner: '{asked}': the deployment's setting `buckets` says that account {owner} "
+            f"owns '{end.bucket}'; write that, or leave it out"
+        )
+    key = end.kms_key_id if isinstance(end, DestinationBucket) else None
+    if key is not None and key not in keys:
+        known = f"name one of {', '.join(keys)}, or add it" if keys else "add it"
+        yield (
+            f"$.{side}.kmsKeyId: '{key}': the role of buckets may not use this key below '{end.where}'; {known} as "
+            "kmsKey in the deployment's setting `buckets` (docs/deploy.md)"
+        )
+
+
+def _owned(request: TransferRequest, world: World) -> dict[str, Any]:
+    """The ends that are buckets, with the owner that the settings name."""
+    owned: dict[str, Any] = {}
+    for side, end, _ in _used(request):
+        owner = allowed_buckets.owner_of(world.env.buckets, end.bucket, end.prefix)
+        if owner is not None:
+            owned[side] = end.model_copy(update={"expected_bucket_owner": owner})
+    return owned
 
 
 def _transit(request: TransferRequest, world: World) -> tuple[list[TransitRegion], list[str]]:
@@ -98,19 +166,40 @@ def _apart(
     return found, problems
 
 
-def _ends(request: TransferRequest, world: World) -> tuple[EndMachine, EndMachine]:
+def _ends(request: TransferRequest, world: World) -> tuple[list[EndMachine], list[EndMachine]]:
+    """The machines on which daemons work for both ends, in their order."""
     problems: list[str] = []
-    ends = []
+    ends: list[list[EndMachine]] = []
     for side, end in (("source", request.source), ("destination", request.destination)):
-        found = world.at(end.place).compute.describe([end.instance_id])
-        problem = _problem(end.region, end.instance_id, found, world)
-        if problem:
-            problems.append(f"$.{side}.instanceId: '{end.instance_id}' {problem}")
-        else:
-            ends.append(found[0].machine(end.region))
+        machines = []
+        for at, instance_id in enumerate(end.machine_ids):
+            found = world.at(end.place).compute.describe([instance_id])
+            problem = _problem(end.region, instance_id, found, world)
+            if problem:
+                problems.append(f"$.{side}.{end.field_of(at)}: '{instance_id}' {problem}")
+            else:
+                machines.append(found[0].machine(end.region))
+        ends.append(machines)
     if problems:
         raise InvalidRequest(problems)
-    return ends[0], ends[1]
+    # The seat of a bucket works on the machine at the other end.
+    return ends[0] or ends[1], ends[1] or ends[0]
+
+
+def _in_other_vpcs(
+    request: TransferRequest, sources: Sequence[EndMachine], destinations: Sequence[EndMachine]
+) -> list[str]:
+    """What is wrong with machines of one end that are in several VPCs: relays and rules are beside one of them."""
+    return [
+        f"$.{side}.{end.field_of(at)}: '{machine.instance_id}' is in {machine.vpc_id}, and '{first.instance_id}' in "
+        f"{first.vpc_id}; name machines of one VPC"
+        for side, end, (first, *others) in (
+            ("source", request.source, sources),
+            ("destination", request.destination, destinations),
+        )
+        for at, machine in enumerate(others, 1)
+        if machine.vpc_id != first.vpc_id
+    ]
 
 
 def _problem(region: str, instance_id: str, found: list[Instance], world: World) -> str | None:

@@ -59,7 +59,7 @@ def _is_seen(transfer: AcceptedTransfer, found: Sequence[Meeting], world: World)
 
 
 def _refusal(transfer: AcceptedTransfer, meeting: Meeting) -> SurveyProblem:
-    where = f"'{transfer.request.destination.path}' on {transfer.at_destination.instance_id}"
+    where = transfer.request.destination.told(transfer.at_destination.instance_id)
     path = f"'{unquote(meeting.path, errors='backslashreplace')}' of {transfer.at_source.instance_id}"
     return SurveyProblem(
         f"$.destination.path: {where} {meeting.verb} the source's {path}: both machines see one directory; nothing was "

@@ -42,6 +42,7 @@ def _resumed(world: World, transfer: AcceptedTransfer) -> AcceptedTransfer:
         found = _next_run(world, found, transfer)
     # Nothing of this run is there yet. What the earlier one left would be taken for this one's.
     world.agents.forget(transfer.partition)
+    world.chunks.forget_finish(transfer.partition)
     world.nodes.forget(name)
     return found
 

@@ -56,4 +56,4 @@ def _bounded(told: list[Beside]) -> list[Beside]:
 
 
 def _ends(transfer: AcceptedTransfer) -> set[str]:
-    return {transfer.at_source.instance_id, transfer.at_destination.instance_id}
+    return {seat.machine.instance_id for seat in (*transfer.senders, *transfer.receivers)}

@@ -43,8 +43,9 @@ def learn(
     """Integrate what the transfer measured; where the store fails it is logged, and what is left is not learnt.
 
     `record`: as it was closed. `others`: what `look_beside` had found; for None nothing is learnt.
-    Where data waited for the listing, paths were held back in seconds that look like any other: no rate is learnt. Nor
-    is one where much was packed, or while another transfer used the same ends.
+    Where data waited for the listing, a person paused it, or several transfers shared a limit, paths were held back in
+    seconds that look like any other: no rate is learnt. Nor is one where much was packed, or while another transfer
+    used the same ends.
     """
     if others is None:
         return
@@ -53,7 +54,8 @@ def learn(
     try:
         found = {subject: world.profiles.get(subject, pair) for subject in subjects(transfer, nodes)}
         profiles = {subject: profile for subject, profile in found.items() if profile}
-        rates = Arrivals() if FOLLOWED in record.stages or _saved_much(record) else tally.arrivals
+        uneven = FOLLOWED in record.stages or record.pause is not None or record.shared or _saved_much(record)
+        rates = Arrivals() if uneven else tally.arrivals
         spans = [(one.since, one.until) for one in (*record.beside, *others)]
         # Probes take seconds, and their times are not kept: beside another transfer none of them counts.
         direct = measured.direct if measured and not spans else None

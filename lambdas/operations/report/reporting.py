@@ -1,12 +1,14 @@
 """The report of a transfer: gathered, written, announced; then the transfer is no longer active, and profiles learn."""
 
 import json
+from collections.abc import Mapping
 
 from lambdas.adapters.world import World
+from lambdas.core.chunks.progress import Progress
 from lambdas.core.metrics import MetricName
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import ENDED, TransferRecord
-from lambdas.core.report import report
+from lambdas.core.report import copies_report, report
 from lambdas.core.report.page.render import Files, render
 from lambdas.core.report.report import Report
 from lambdas.core.report.tally import Tally
@@ -14,6 +16,7 @@ from lambdas.core.seats.liveness import Seats
 from lambdas.core.transfer.failure import Failure
 from lambdas.operations import teardown
 from lambdas.operations.chunks import entry_list, skipped
+from lambdas.operations.copies import finishing
 from lambdas.operations.report.learning import learn, look_beside
 from lambdas.operations.seats import reports
 from lambdas.operations.spending import metering
@@ -35,12 +38,15 @@ def write(
     if found is None:
         return None
     record = found
+    if transfer.errand.copies:
+        return _of_copies(world, record, failure, verified=verified)
     # A plan that was taken up has chunks that an earlier run delivered.
     since = transfer.execution_started_at if transfer.run > 1 else None
     tally = Tally.of(world.chunks.read(record.transfer.partition, record.plan) if record.plan else iter(()), since)
     nodes = world.nodes.of(transfer_id)
+    told = _last_reports(world, record)
     document = report.build(
-        _with_last_reports(world, record),
+        _with_last_reports(world, record, told),
         failure=failure,
         verified=verified,
         tally=tally,
@@ -49,6 +55,7 @@ def write(
         skipped=skipped.read(world, record),
         entries=entry_list.where(world, transfer),
         now=world.clock.now(),
+        told=told,
     )
     # Chunks and nodes took a while to read, and may be the later one's; or somebody else's report has come first.
     found = teardown.find(world, transfer_id, transfer.execution_arn)
@@ -76,15 +83,38 @@ def write(
     return document
 
 
-def _with_last_reports(world: World, record: TransferRecord) -> TransferRecord:
+def _of_copies(world: World, record: TransferRecord, failure: Failure | None, *, verified: bool) -> Report | None:
+    """The report of a transfer that had no machine, and teaches nothing about any."""
+    skipped = finishing.skipped(world, record.transfer, record.copies)
+    document = copies_report.build(record, failure=failure, verified=verified, skipped=skipped, now=world.clock.now())
+    if record.status in ENDED and record.status != document.status:
+        return None
+    key = world.key(record.transfer.transfer_id, "report.json")
+    world.objects.put(key, json.dumps(document.to_document()).encode())
+    world.objects.put(world.key(record.transfer.transfer_id, "report.html"), render(document, None).encode())
+    is_first = record.teardown is not None and record.status not in ENDED
+    if record.teardown is not None and not world.transfers.change(
+        record.transfer, transfer_life.close(document.status)
+    ):
+        return None
+    world.events.put("Transfer Finished", document.news(key))
+    if is_first:
+        _count(world, document)
+    return document
+
+
+def _last_reports(world: World, record: TransferRecord) -> dict[str, Progress | None]:
+    try:
+        return reports.of_all(world, record.transfer)
+    except (KeyError, ValueError):
+        return {}  # a machine of the user wrote something else there: no reason to have no report
+
+
+def _with_last_reports(world: World, record: TransferRecord, told: Mapping[str, Progress | None]) -> TransferRecord:
     """With what its ends have said since they were watched the last time: a minute ago, or never."""
     now, seat_ids = world.clock.now(), [seat.seat_id for seat in record.transfer.seats]
     seats = record.seats or Seats.begun(record.earlier_starts + 1, now, seat_ids)
-    try:
-        found = reports.of_all(world, record.transfer)
-    except (KeyError, ValueError):
-        return record  # a machine of the user wrote something else there: no reason to have no report
-    return record.model_copy(update={"seats": seats.seen(found, now)})
+    return record.model_copy(update={"seats": seats.seen(told, now)}) if told else record
 
 
 def _count(world: World, document: Report) -> None:

@@ -6,7 +6,17 @@ from typing import Any
 from lambdas.adapters.borne import AWS_ERRORS
 from lambdas.adapters.records import CommandResult
 from lambdas.adapters.world import World
-from lambdas.core.errors import AgentBusy, EndGone, EndSilent, FileSystemHangs, MissingPermission, Throttled
+from lambdas.core.ends.bucket import BucketEnd
+from lambdas.core.ends.kinds import DestinationEnd, SourceEnd
+from lambdas.core.errors import (
+    AgentBusy,
+    EndGone,
+    EndNotStarted,
+    EndSilent,
+    FileSystemHangs,
+    MissingPermission,
+    Throttled,
+)
 from lambdas.core.fleet.relay_node import ENDED_INSTANCE_STATES
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import Outcome, Planned, TransferRecord
@@ -16,9 +26,9 @@ from lambdas.core.seats.epochs import first_epoch
 from lambdas.core.seats.liveness import MOST_RESTARTS, SeatView
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.core.transfer.seat import Seat
-from lambdas.operations import token
 from lambdas.operations.seats import watching
 from lambdas.operations.seats.commands import Order, is_busy, run_all
+from lambdas.operations.seats.retiring import lose
 from lambdas.operations.spending import metering
 
 # The documents' own limit is 90 s: fetching the daemon, then 20 s for it to be ready.
@@ -32,9 +42,32 @@ def start(world: World, transfer: AcceptedTransfer, which: Sequence[Seat], numbe
 
     Raises AgentBusy where a machine's agent has not even begun.
     """
-    if any(seat.role == "sender" for seat in which):
-        metering.grant(world, transfer, number)
+    if senders := [seat.seat_id for seat in which if seat.role == "sender"]:
+        metering.grant(world, transfer, number, senders)
     return _run(world, transfer, [_order(world, transfer, seat, first_epoch(number)) for seat in which])
+
+
+def start_living(world: World, transfer: AcceptedTransfer, number: int) -> list[str]:
+    """Start the daemons of all seats but retired ones; those that are retired stay so in later starts of the run.
+
+    One that does not start is retired while others of its side live. What is left ends the transfer, a line each.
+    """
+    record = world.transfers.get(transfer.transfer_id)
+    living = record.living if record else transfer.seats
+    metering.grant(world, transfer, number, [seat.seat_id for seat in living if seat.role == "sender"])
+    orders = [_order(world, transfer, seat, first_epoch(number)) for seat in living]
+    results = run_all(world, transfer, orders, COMMAND_SECONDS)
+    troubles = _told(orders, results)
+    if {seat.role for seat, result in zip(living, results, strict=True) if result.succeeded} != {"sender", "receiver"}:
+        return troubles
+    failed = [seat for seat, result in zip(living, results, strict=True) if not result.succeeded]
+    return [why for seat, why in zip(failed, troubles, strict=True) if not _spared(world, transfer, seat, why)]
+
+
+def _spared(world: World, transfer: AcceptedTransfer, seat: Seat, why: str) -> bool:
+    """Return whether others of its side go on without a seat that did not start."""
+    not_started = Outcome(error=EndNotStarted.__name__, cause=why)
+    return "retired" in lose(world, transfer, seat, not_started, is_gone=False)
 
 
 def start_probing(world: World, transfer: AcceptedTransfer, number: int) -> list[str]:
@@ -43,7 +76,11 @@ def start_probing(world: World, transfer: AcceptedTransfer, number: int) -> list
 
 
 def _run(world: World, transfer: AcceptedTransfer, orders: list[Order]) -> list[str]:
-    results = run_all(world, transfer, orders, COMMAND_SECONDS)
+    return _told(orders, run_all(world, transfer, orders, COMMAND_SECONDS))
+
+
+def _told(orders: Sequence[Order], results: Sequence[CommandResult]) -> list[str]:
+    """What did not work, a line each; raises AgentBusy where an agent has not even begun."""
     pairs = zip(orders, results, strict=True)
     if busy := [is_busy(order, result) for order, result in pairs if not result.started]:
         raise AgentBusy("\n".join(busy))
@@ -62,6 +99,8 @@ def see_to_silent(world: World, record: Planned, seat_id: str, start: int) -> di
     if seats is None or view is None or view.start != start:
         return {"ignored": f"start {start} of {seat_id} is not the present one"}
     seat = transfer.seat(seat_id)
+    if seat not in record.living:
+        return {"ignored": f"{seat_id} is retired"}
     if world.executions.status(transfer.execution_arn) != "RUNNING":
         return {"ignored": "its execution is over"}
     # The last start has been noted, and nothing came of it.
@@ -69,15 +108,18 @@ def see_to_silent(world: World, record: Planned, seat_id: str, start: int) -> di
     if not given_up and view.reported_at is not None:
         return {"ignored": f"{seat_id} has spoken since"}
     if gone := _gone(world, seat):
-        return {"gaveUp": seat_id, "released": token.finish(world, transfer, gone)}
+        return {"gaveUp": seat_id, **lose(world, transfer, seat, gone, is_gone=True)}
     if given_up:
-        return {"gaveUp": seat_id, "released": _give_up(world, record, seat, view)}
+        return {"gaveUp": seat_id, **lose(world, transfer, seat, _given_up(seat, view), is_gone=False)}
     _restart(world, record, seat, view.start)
     return {"restarted": seat_id}
 
 
 def fail_without(world: World, transfer_id: str, instance_id: str) -> bool:
-    """End a transfer whose end's machine is this one, if EC2 says that it carries no more; whether it was."""
+    """End a transfer whose end's machine is this one, if EC2 says that it carries no more; whether it was.
+
+    Where others of its side go on, its seat is retired.
+    """
     record = world.transfers.get(transfer_id)
     if record is None or record.closed or record.fenced or record.outcome is not None:
         return False
@@ -85,7 +127,8 @@ def fail_without(world: World, transfer_id: str, instance_id: str) -> bool:
     mine = [seat for seat in transfer.seats if seat.machine.instance_id == instance_id]
     if not mine or world.tokens.get(transfer_id) is None:
         return False
-    return any(token.finish(world, transfer, gone) for seat in mine if (gone := _gone(world, seat)))
+    lost = [lose(world, transfer, seat, gone, is_gone=True) for seat in mine if (gone := _gone(world, seat))]
+    return any(found.get("released", False) for found in lost)
 
 
 def _gone(world: World, seat: Seat) -> Outcome | None:
@@ -127,16 +170,16 @@ def _note_trouble(world: World, transfer: AcceptedTransfer, seat_id: str, number
             return
 
 
-def _give_up(world: World, record: TransferRecord, seat: Seat, view: SeatView) -> bool:
+def _given_up(seat: Seat, view: SeatView) -> Outcome:
     again = f"it was started again {MOST_RESTARTS} times"
     place = f"{seat.machine.instance_id} ({seat.machine.region})"
     if view.in_file_system is not None:
         seconds = f"a call had not returned after {view.in_file_system:.0f} s when the {seat.role} last reported"
         cause = f"the file system of the destination on {place} hangs: {seconds}; {again}"
-        return token.finish(world, record.transfer, Outcome(error=FileSystemHangs.__name__, cause=cause))
+        return Outcome(error=FileSystemHangs.__name__, cause=cause)
     last = view.trouble or "it came up and fell silent again"
     cause = f"the {seat.role} on {place} is silent; {again}, the last time: {last}"
-    return token.finish(world, record.transfer, Outcome(error=EndSilent.__name__, cause=cause))
+    return Outcome(error=EndSilent.__name__, cause=cause)
 
 
 def _order(world: World, transfer: AcceptedTransfer, seat: Seat, epoch: int) -> Order:
@@ -144,16 +187,22 @@ def _order(world: World, transfer: AcceptedTransfer, seat: Seat, epoch: int) -> 
 
 
 def _receive(world: World, transfer: AcceptedTransfer, seat: Seat, epoch: int) -> Order:
-    end, plan_key = transfer.request.destination, world.shared_key(transfer, "plan.json")
+    plan_key = world.shared_key(transfer, "plan.json")
     command = commands.receive(transfer, world.control(transfer), seat.seat_id, epoch, plan_key)
-    return Order.on(seat.machine, "receive", command, Share(cpu_weight=end.cpu_weight, io_weight=end.io_weight))
+    return Order.on(seat.machine, "receive", command, _share(transfer.request.destination, transfer.request.source))
 
 
 def _send(world: World, transfer: AcceptedTransfer, seat: Seat, epoch: int) -> Order:
-    end, plan_key = transfer.request.source, world.shared_key(transfer, "plan.json")
+    plan_key = world.shared_key(transfer, "plan.json")
     life = world.env.relay_time_to_live_seconds
     command = commands.send(transfer, world.control(transfer), seat.seat_id, epoch, plan_key, life)
-    return Order.on(seat.machine, "send", command, Share(cpu_weight=end.cpu_weight, io_weight=end.io_weight))
+    return Order.on(seat.machine, "send", command, _share(transfer.request.source, transfer.request.destination))
+
+
+def _share(end: SourceEnd | DestinationEnd, other: SourceEnd | DestinationEnd) -> Share:
+    """Of its machine, what an end's daemon gets; that of a bucket works on the other end's machine."""
+    cpu_weight, io_weight = other.share if isinstance(end, BucketEnd) else end.share
+    return Share(cpu_weight=cpu_weight, io_weight=io_weight)
 
 
 def _trouble(order: Order, result: CommandResult) -> str:

@@ -11,6 +11,7 @@ from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import Planned, TransferRecord
 from lambdas.core.seats import liveness
 from lambdas.core.seats.liveness import MOST_RESTARTS, Seats
+from lambdas.core.seats.retirement import Step, step
 from lambdas.core.transfer.record_format import FORMAT_VERSION
 from lambdas.operations.fleet.remaining import ends_mb_s
 from lambdas.operations.seats import reports
@@ -33,13 +34,13 @@ def _look(world: World, record: Planned, held: ControlToken) -> dict[str, Any]:
     seat_id = silent(record, seats, now)
     if seat_id and is_given_up(seats, seat_id):
         _tell(world, record, seat_id, seats)
-        return {"silent": seat_id, "heartbeat": False}
+        return {"silent": seat_id, "heartbeat": _others_beat(world, record, held, seats, seat_id)}
     if seat_id:
         counted = world.transfers.change(transfer, transfer_life.COUNT_ATTEMPT)
-        if counted is None:
-            return {"heartbeat": False}  # a later execution has taken it up
+        if counted is None or seat_id not in {seat.seat_id for seat in counted.living}:
+            return {"heartbeat": False}  # a later execution has taken it up, or the seat was retired meanwhile
         seats = seats.restarted(seat_id, counted.attempt, now)
-    advance = seats.advance
+    advance = _living(record, seats).advance
     if not world.transfers.change(transfer, transfer_life.note(seats=seats.beaten() if advance else seats)):
         return {"heartbeat": False}  # another look is at work
     if seat_id:
@@ -51,8 +52,22 @@ def _look(world: World, record: Planned, held: ControlToken) -> dict[str, Any]:
 
 
 def silent(record: Planned, seats: Seats, now: float) -> str | None:
-    """The seat that is silent, as it was seen."""
-    return seats.silent(now, liveness.still_seconds(record.plan, ends_mb_s(record)))
+    """The seat that is silent, as it was seen; a retired one is not."""
+    return _living(record, seats).silent(now, liveness.still_seconds(record.plan, ends_mb_s(record)))
+
+
+def _living(record: TransferRecord, seats: Seats) -> Seats:
+    return seats.only(seat.seat_id for seat in record.living) if record.retired else seats
+
+
+def _others_beat(world: World, record: TransferRecord, held: ControlToken, seats: Seats, lost: str) -> bool:
+    """A heartbeat for those that go on without a seat which is given up; False where it is the last of its side."""
+    if step(lost, record.transfer.seats, record.retired, is_gone=False) is not Step.RETIRE:
+        return False
+    others = seats.only(seat.seat_id for seat in record.living if seat.seat_id != lost)
+    if not others.advance or not world.transfers.change(record.transfer, transfer_life.note(seats=seats.beaten())):
+        return False
+    return world.executions.heartbeat(held.token)
 
 
 def is_given_up(seats: Seats, seat_id: str) -> bool:

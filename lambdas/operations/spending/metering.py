@@ -1,14 +1,18 @@
 """Looks at the meter of a transfer, and what follows before its budget is passed: relays released, or all stopped."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf
+from types import MappingProxyType
 
 from lambdas.adapters.world import World
 from lambdas.core.errors import BudgetReached
 from lambdas.core.estimate.budget import FLIGHT_SECONDS, HELD_SECONDS
 from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.fleet.layout import FIRST_SENDER, Layout
 from lambdas.core.fleet.membership import Membership
 from lambdas.core.fleet.relay_node import Node
+from lambdas.core.fleet.shares import divided, leases_of, shares_of
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import Outcome, TransferRecord
 from lambdas.core.request.bandwidth import MBIT_PER_MB
@@ -23,6 +27,7 @@ from lambdas.operations.seats import reports
 
 # States in which relays are probed: each execution has one of them.
 _PROBING = ("Pre-Test Relays", "Measure Relays")
+_NO_STARTS: Mapping[str, int] = MappingProxyType({})
 
 
 def look(world: World, record: TransferRecord, delivered_bytes: int = 0) -> Spent:
@@ -67,13 +72,13 @@ def enforce(world: World, record: TransferRecord) -> Decision:
     return decision
 
 
-def grant(world: World, transfer: AcceptedTransfer, start: int) -> None:
-    """Give the sender of a start, before it begins, what the budget bears, if there is one."""
+def grant(world: World, transfer: AcceptedTransfer, start: int, seat_ids: Sequence[str] = (FIRST_SENDER,)) -> None:
+    """Give senders of a start, before they begin, what the budget bears, if there is one."""
     record = world.transfers.get(transfer.transfer_id)
     if record is None or not record.serves(transfer) or not transfer.errand.has_budget_lease:
         return
     sent = _sent(world, record)
-    _lease(world, record, _read(world, record, sent), sent, start)
+    _lease(world, record, _read(world, record, sent), sent, dict.fromkeys(seat_ids, start))
     # Relays that were launched since that reading are in the lease of the start before, which this one replaced.
     renew_lease(world, record)
 
@@ -85,9 +90,12 @@ def renew_lease(world: World, record: TransferRecord) -> None:
         _lease(world, record, _read(world, record, sent), sent)
 
 
-def _lease(world: World, record: TransferRecord, reading: Reading, sent: Sent, new_start: int | None = None) -> None:
-    """Write the lease of a reading, unless a later one stands; without `new_start` a sender that has none gets none.
+def _lease(
+    world: World, record: TransferRecord, reading: Reading, sent: Sent, new_starts: Mapping[str, int] = _NO_STARTS
+) -> None:
+    """Write the lease of a reading, unless a later one stands.
 
+    `new_starts`: of senders that are about to begin, by seat; any other one that has none gets none.
     An end that was started by a version without leases would not read its membership any more.
     """
     most = record.transfer.request.objective.max_cost_usd
@@ -96,13 +104,32 @@ def _lease(world: World, record: TransferRecord, reading: Reading, sent: Sent, n
     spent = record.spent.total if record.spent else 0.0
 
     def leased(current: Membership) -> Membership | None:
-        known = current.budget_lease
-        if new_start is not None:
-            return current.leased(leasing.lease_of(reading, most, new_start, sent, spent))
-        lease = None if known is None else leasing.lease_of(reading, most, known.start, sent, spent)
-        return None if lease is None or lease.is_older_than(known) else current.leased(lease)
+        known, layout = current.budget_lease, Layout.of(record.transfer, current.retired)
+        starts = _starts(layout, current, new_starts)
+        if not starts:
+            return None
+        lease = leasing.lease_of(reading, most, max(starts.values()), sent, spent)
+        if not new_starts and lease.is_older_than(known):
+            return None
+        if len(layout.senders) == 1:
+            return current.leased(lease)
+        counted = {
+            seat_id: sent.of(seat_id).start_bytes if sent.of(seat_id).start == start else 0
+            for seat_id, start in starts.items()
+        }
+        shares = shares_of(layout, current.bandwidth_limit_mbps, divided(lease, starts, counted), current.limit_lease)
+        return current.leased(lease, shares)
 
     membership.change(world, record.transfer.partition, leased)
+
+
+def _starts(layout: Layout, current: Membership, new: Mapping[str, int]) -> dict[str, int]:
+    """The starts whose processes hold a lease, by seat."""
+    if len(layout.senders) == 1:
+        held = {FIRST_SENDER: current.budget_lease.start} if current.budget_lease else {}
+    else:
+        held = {seat_id: lease.start for seat_id, lease in leases_of(current).items()}
+    return {seat_id: start for seat_id, start in {**held, **new}.items() if seat_id in layout.living_senders}
 
 
 def bears(world: World, record: TransferRecord, limit_mbps: int | None) -> bool:
@@ -134,10 +161,10 @@ def affordable(world: World, record: TransferRecord, wanted: int, relay_hour_usd
 
 def _sent(world: World, record: TransferRecord) -> Sent:
     sent = record.spent.sent if record.spent else Sent()
-    if progress := reports.of_sender(world, record.transfer):
-        sent = sent.after(start_of(progress.epoch), progress.wire_bytes)
-    if record.delivered:
-        sent = sent.after(start_of(record.delivered.epoch), record.delivered.wire_bytes)
+    for seat_id, progress in reports.of_senders(world, record.transfer).items():
+        sent = sent.after(start_of(progress.epoch), progress.wire_bytes, seat_id)
+    if told := record.delivered:
+        sent = sent.after(start_of(told.epoch), told.wire_bytes, told.seat or FIRST_SENDER)
     return sent
 
 

@@ -2,10 +2,10 @@
 
 AWS: a function sees its own asset, the runtime's boto3 and nothing else; its environment holds its variables and its
 role's keys; an error carries the exception's class as `errorType` and leaves the environment warm; a timeout ends it
-with `Sandbox.Timedout`; a result above 6 MB is refused.
+with `Sandbox.Timedout`; a result above 6 MB is refused; its log has all that an invocation has said.
 Emulator: unpacks the asset anew for each process, hands over its whole environment and site-packages (a dependency that
 was not bundled goes unnoticed), calls every error `Runtime.HandlerError`, ends the process after an error, and waits 50
-ms for logs after every call.
+ms for logs after every call, on a busy machine in vain.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ import queue
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import boto3
 
@@ -28,6 +29,7 @@ from local.facts import fact
 from local.interpreters import Interpreter, interpreter_of, lay_substitutes
 from local.patches.functions import assets
 from local.patches.functions.fork import ForkedProcess, ForkServer
+from local.patches.functions.worker import END_OF_LOG
 from local.patches.iam.credentials import role_session
 from local.patches.replace import override
 from local.patches.upstream import lambda_runtime, lambda_svc
@@ -37,7 +39,7 @@ log = logging.getLogger("local.lambda")
 
 WORKER = Path(__file__).with_name("worker.py")
 RESULT_BYTES = fact("lambda-response-bytes")
-SPAWN_SECONDS = 60
+SPAWN_SECONDS, LOG_SECONDS = 60, 5
 
 _execute_warm = lambda_svc._execute_function_warm
 _errors = threading.local()
@@ -64,9 +66,9 @@ def install(config: LocalConfig, state: StateDir, endpoint: str, calls: Calls) -
                 {"POLL_SECONDS": str(config.poll_seconds), **_environment(self.config, state, code, endpoint)},
             )
             self._proc = process
-            self._stderr_queue: queue.Queue[str] = queue.Queue()
-            self._log = state.logs / "lambda" / f"{self.func_name}.log"
-            threading.Thread(target=self._read_stderr, daemon=True, name=f"stderr-{self.func_name}").start()
+            self._said: queue.Queue[str | None] = queue.Queue()
+            told = (process.stderr, state.logs / "lambda" / f"{self.func_name}.log", self._said)
+            threading.Thread(target=_listen, args=told, daemon=True, name=f"stderr-{self.func_name}").start()
             line = self._read(SPAWN_SECONDS)
             if line is None or line.get("status") != "ready":
                 self._end()
@@ -74,13 +76,15 @@ def install(config: LocalConfig, state: StateDir, endpoint: str, calls: Calls) -
             self._start_time = time.time()
             return float(line["sharedSeconds"])
 
-        def _read_stderr(self) -> None:
-            stderr = self._process().stderr
-            with self._log.open("a") as target:
-                for line in stderr:
-                    self._stderr_queue.put(line.rstrip("\n"))
-                    target.write(line)
-                    target.flush()
+        def _log(self) -> str:
+            """What the process has said up to the end of an invocation, or up to its own end."""
+            lines = []
+            # One that lives has told its end before it answered. What a dead one has started may keep its streams open.
+            longest = LOG_SECONDS if self._proc is None else None
+            with suppress(queue.Empty):
+                while (line := self._said.get(timeout=longest)) is not None:
+                    lines.append(line)
+            return "\n".join(lines)
 
         def invoke(self, event: Any, request_id: str, **options: Any) -> dict[str, Any]:
             """Run one invocation; `{"status": "ok", "result"}` or `{"status": "error", "error", "errorType"}`."""
@@ -90,7 +94,7 @@ def install(config: LocalConfig, state: StateDir, endpoint: str, calls: Calls) -
                     try:
                         shared_seconds = self._spawn()
                     except _InitError as error:
-                        return {**error.answer, "status": "error", "log": self._drain_stderr()}
+                        return {**error.answer, "status": "error", "log": self._log()}
                 timeout = float(self.config.get("Timeout", 3))
                 request = {
                     "event": event,
@@ -110,7 +114,7 @@ def install(config: LocalConfig, state: StateDir, endpoint: str, calls: Calls) -
                 elif answer is None:
                     self._end()
                     answer = {"status": "error", "error": "Runtime exited", "errorType": "Runtime.ExitError"}
-                return {**answer, "log": self._drain_stderr(), "sharedSeconds": shared_seconds}
+                return {**answer, "log": self._log(), "sharedSeconds": shared_seconds}
 
         def _process(self) -> ForkedProcess:
             if self._proc is None:
@@ -133,6 +137,20 @@ def install(config: LocalConfig, state: StateDir, endpoint: str, calls: Calls) -
 
     override(lambda_runtime, Worker=Worker, _worker_class_for=lambda config: Worker)
     override(lambda_svc, _execute_function_warm=_counting(calls))
+
+
+def _listen(stderr: IO[str], file: Path, said: queue.Queue[str | None]) -> None:
+    """Note what a process says, and that an invocation or the process has ended: None."""
+    with file.open("a") as target:
+        for line in stderr:
+            text, ends, rest = line.rstrip("\n").rpartition(END_OF_LOG)
+            if text or not ends:
+                said.put(text or rest)
+                target.write(f"{text or rest}\n")
+                target.flush()
+            if ends:
+                said.put(None)
+    said.put(None)
 
 
 class _InitError(Exception):

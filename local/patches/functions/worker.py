@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any
 
 REQUEST_BYTES = 1 << 18  # a function's environment is 4 KB at most, the rest is paths and keys
-MARKER_BYTES = 4096
-"""Room for the marker of a local cloud, which is a path."""
+MARKER_BYTES = 4096  # room for the marker of a local cloud, which is a path
 CLOCK_AHEAD = "LOCAL_CLOCK_AHEAD_SECONDS"
 """By how much a function's wall clock is ahead, from its environment: a test need not wait for what a minute brings."""
-IDLE_SECONDS = 60
-LOOK_SECONDS = 1
+END_OF_LOG = "\x1e"
+"""Ends what a process has said of an invocation: its log and its answer go two ways, and the answer may be faster."""
+IDLE_SECONDS, LOOK_SECONDS = 60, 1
 SHARED = (
     "boto3",
     "aws_lambda_powertools",
@@ -149,6 +149,10 @@ def import_shared(code: Path, pure: list[str]) -> None:
         # A handler that needs what cannot be imported fails in its own process.
         with contextlib.suppress(Exception):
             importlib.import_module(name)
+    if pydantic := sys.modules.get("pydantic"):
+        for model in subclasses(pydantic.BaseModel):
+            with contextlib.suppress(Exception):  # else each process would make again what it validates by
+                model.model_rebuild()
     if boto3 := sys.modules.get("boto3"):
         boto3.setup_default_session()
         loader = boto3.DEFAULT_SESSION._session.get_component("data_loader")
@@ -157,6 +161,11 @@ def import_shared(code: Path, pure: list[str]) -> None:
                 loader.load_service_model(service, kind)
         for name in OF_ALL_SERVICES:
             loader.load_data(name)
+
+
+def subclasses(kind: Any) -> list[Any]:
+    """All classes that derive from `kind`; those that were defined first come first."""
+    return [each for child in kind.__subclasses__() for each in (child, *subclasses(child))]
 
 
 def reap() -> bool | None:
@@ -228,15 +237,11 @@ def answer(handler: Any, request: dict[str, Any], queued: float) -> str:
         return json.dumps({"status": "ok", "result": result, "queuedSeconds": queued_seconds() - queued})
     except Exception as error:  # noqa: BLE001 - AWS reports whatever a handler raises
         traceback.print_exc()
-        return json.dumps(
-            {
-                "status": "error",
-                "error": str(error),
-                "errorType": type(error).__name__,
-                "stackTrace": traceback.format_tb(error.__traceback__),
-                "queuedSeconds": queued_seconds() - queued,
-            }
-        )
+        why = {"error": str(error), "errorType": type(error).__name__}
+        told = {**why, "stackTrace": traceback.format_tb(error.__traceback__)}
+        return json.dumps({"status": "error", **told, "queuedSeconds": queued_seconds() - queued})
+    finally:
+        sys.stderr.write(f"{END_OF_LOG}\n")
 
 
 if __name__ == "__main__":

@@ -14,19 +14,20 @@ from __future__ import annotations
 import contextvars
 import json
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from local.patches.ec2.images import AMAZONS
 from local.patches.ec2.launch_request import LaunchRefusedError, LaunchRequest, read_request
 from local.patches.ec2.shared_subnets import owner_of
 from local.patches.ec2.wire import Params, members, parameter, tag_specifications, tags_of
+from local.patches.events.schedules import group_of
 from local.patches.iam.credentials import source_instance
-from local.patches.iam.object_keys import key_question
+from local.patches.iam.object_keys import arn, key_questions, place
 from local.patches.replace import override
 from local.patches.tables.item_conditions import item_context
 from local.patches.upstream import account_id, app, ec2, iam, iam_actions, iam_evaluator, region_name
 
-_request: contextvars.ContextVar[tuple[Params, bytes]] = contextvars.ContextVar("_request")
+_request: contextvars.ContextVar[Asked] = contextvars.ContextVar("_request")
 _caller: contextvars.ContextVar[tuple[str, str]] = contextvars.ContextVar("_caller")
 _extract = iam_actions.extract_resource_arn
 _enforce = iam_evaluator.enforce
@@ -34,12 +35,27 @@ _pin_origin = app.pin_request_origin
 _refused: contextvars.ContextVar[str] = contextvars.ContextVar("_refused")
 _access_denied = iam_actions.access_denied_response
 
+
+class Asked(NamedTuple):
+    """The call whose questions these are."""
+
+    method: str = ""
+    params: Params = {}  # noqa: RUF012 - never changed
+    headers: dict[str, str] = {}  # noqa: RUF012
+    body: bytes = b""
+
+
 RULE_ACTIONS = (
     "ec2:AuthorizeSecurityGroupIngress",
     "ec2:AuthorizeSecurityGroupEgress",
     "ec2:RevokeSecurityGroupIngress",
     "ec2:RevokeSecurityGroupEgress",
 )
+EVENT_RULE_ACTIONS = {f"events:{verb}Rule" for verb in ("Put", "Describe", "Enable", "Disable", "Delete")} | {
+    "events:ListTargetsByRule",
+    "events:PutTargets",
+    "events:RemoveTargets",
+}
 
 
 @dataclass(frozen=True)
@@ -81,19 +97,24 @@ def install() -> None:
 def _noting(
     service: str, method: str, path: str, headers: Any, body: bytes, params: Params, region: str, account: str
 ) -> Any:
-    _request.set((params, body))
-    return _extract(service, method, path, headers, body, params, region, account)
+    _request.set(Asked(method, params, headers, body))
+    if service == "s3" and place(path)[1]:
+        return arn(*place(path))
+    resource = _extract(service, method, path, headers, body, params, region, account)
+    if service == "scheduler":
+        resource = resource.replace(":schedule/default/", f":schedule/{group_of(params, body)}/")
+    return resource
 
 
 def _enforce_all(
     access_key: str, action: str, service: str, region: str, resource_arn: str = "*", service_context: Any = None
 ) -> Any:
     _caller.set((access_key, region))
-    params, body = _request.get(({}, b""))
+    method, params, headers, body = _request.get(Asked())
     scope = Scope(account_id(), region)
     plain = Check(action, resource_arn, item_context(action, body, service_context or {}))
-    key = key_question(action, resource_arn)
-    for check in (checks_of(action, params, body, scope) or [plain]) + ([Check(*key)] if key else []):
+    keys = [Check(*key) for key in key_questions(action, resource_arn, method, headers, params)]
+    for check in (checks_of(action, params, body, scope, plain) or [plain]) + keys:
         denied = _enforce(
             access_key,
             check.action,
@@ -102,7 +123,10 @@ def _enforce_all(
             resource_arn=check.resource,
             service_context={**check.context, **source_instance(access_key)},
         )
-        if denied:
+        # DeleteObjects is answered key by key.
+        is_of_a_key = check.action in ("s3:DeleteObject", "s3:DeleteObjectVersion")
+        is_judged_later = is_of_a_key and method == "POST" and "delete" in params
+        if denied and not (is_judged_later and not isinstance(denied, iam_evaluator.AuthError)):
             _refused.set(check.resource)
             return denied
     return None
@@ -114,12 +138,28 @@ def _naming(*words: Any, **more: Any) -> Any:
     return _access_denied(*words, **more)
 
 
-def caller_may(action: str, resource: str) -> bool:
+def caller_may(action: str, resource: str, context: dict[str, Any] | None = None) -> bool:
     """Return whether whoever makes the present request is allowed something else that comes of it."""
+    return not denial(action, resource, context)
+
+
+def denial(action: str, resource: str, context: dict[str, Any] | None = None) -> str:
+    """Return in AWS's words why the present request's caller may not do something; nothing where it may."""
     access_key, region = _caller.get(("", ""))
     if not app.AUTH or not access_key:
-        return True
-    return not _enforce(access_key, action, action.split(":")[0], region, resource_arn=resource, service_context={})
+        return ""
+    words = {"resource_arn": resource, "service_context": context or {}}
+    denied = _enforce(access_key, action, action.split(":")[0], region, **words)
+    if not denied:
+        return ""
+    is_explicit = getattr(denied, "decision", "") == "Deny"
+    reason = (
+        "with an explicit deny in an identity-based policy"
+        if is_explicit
+        else f"because no identity-based policy allows the {action} action"
+    )
+    who = getattr(denied, "principal_arn", "")
+    return f'User: {who} is not authorized to perform: {action} on resource: "{resource}" {reason}'
 
 
 def role_may(role_arn: str, action: str, resource: str) -> bool:
@@ -139,7 +179,7 @@ def role_may(role_arn: str, action: str, resource: str) -> bool:
     return bool(decision == "Allow")
 
 
-def checks_of(action: str, params: Params, body: bytes, scope: Scope) -> list[Check]:
+def checks_of(action: str, params: Params, body: bytes, scope: Scope, plain: Check) -> list[Check]:
     """Return what AWS asks the policies about this call; empty where one question is enough."""
     if action == "ec2:RunInstances":
         return run_instances(params, scope)
@@ -152,6 +192,12 @@ def checks_of(action: str, params: Params, body: bytes, scope: Scope) -> list[Ch
         return send_command(json.loads(body or b"{}"), scope)
     if action == "events:PutEvents":
         return put_events(json.loads(body or b"{}"), scope)
+    if action in EVENT_RULE_ACTIONS:
+        return [Check(action, event_rule(json.loads(body or b"{}"), scope))]
+    if action in ("scheduler:CreateSchedule", "scheduler:UpdateSchedule"):
+        role = json.loads(body or b"{}").get("Target", {}).get("RoleArn", "")
+        passed = {"iam:PassedToService": "scheduler.amazonaws.com"}
+        return [plain, Check("iam:PassRole", role, passed)]
     if action == "iam:GetRole":
         # IAM knows the path of a role that exists; of others it has the name alone.
         name = parameter(params, "RoleName")
@@ -228,6 +274,12 @@ def send_command(data: dict[str, Any], scope: Scope) -> list[Check]:
         context = {f"ssm:resourceTag/{key}": value for key, value in tags.items()}
         checks.append(Check("ssm:SendCommand", scope.arn("instance", instance_id), context))
     return checks
+
+
+def event_rule(data: dict[str, Any], scope: Scope) -> str:
+    """ARN of a rule: of one on the default bus it does not name the bus."""
+    bus, name = str(data.get("EventBusName") or "default").rpartition("/")[2], data.get("Rule") or data.get("Name")
+    return f"arn:aws:events:{scope.region}:{scope.account}:rule/{name if bus == 'default' else f'{bus}/{name}'}"
 
 
 def put_events(data: dict[str, Any], scope: Scope) -> list[Check]:

@@ -10,9 +10,23 @@ import hashlib
 from datetime import UTC, datetime, timedelta
 
 from local.instances.model import Instance
+from local.patches.replace import override
 from local.patches.upstream import sts
 
 SESSION_HOURS = 6
+
+
+def install() -> None:
+    """Keep a session that has ended: AWS says that its token has expired, and not that it does not know the key."""
+    override(sts, _evict_expired_sessions=lambda: None)
+
+
+def expire(access_key: str) -> bool:
+    """Have a session end now; whether there is one."""
+    session = sts._sessions.get(access_key)
+    if session is not None:
+        session["Expiration"] = 0
+    return session is not None
 
 
 def source_instance(access_key: str) -> dict[str, str]:

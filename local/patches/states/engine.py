@@ -32,6 +32,18 @@ engine_jsonata: Any = _module(f"{_PARSER}.asl.jsonata.jsonata")
 intrinsic_functions: Any = _module(f"{_PARSER}.asl.component.intrinsic.jsonata")
 callbacks: Any = _module(f"{_PARSER}.asl.eval.callback.callback")
 parser: Any = _module(f"{_PARSER}.asl.parse.asl_parser")
+RuleContext: Any = _module("antlr4").RuleContext
+HistoryEventType: Any = _module(f"{_PARSER}.api").HistoryEventType
+
+_COMPONENT = f"{_PARSER}.asl.component"
+_EXECUTED = f"{_COMPONENT}.state.exec"
+ErrorName: Any = _module(f"{_COMPONENT}.common.error_name.error_name").ErrorName
+events: Any = _module(f"{_COMPONENT}.common.error_name.failure_event")
+branches: Any = _module(f"{_EXECUTED}.state_parallel.branches_decl")
+iterations: Any = _module(f"{_EXECUTED}.state_map.iteration.iteration_worker")
+ExecutionState: Any = _module(f"{_EXECUTED}.execute_state").ExecutionState
+LambdaTask: Any = _module(f"{_EXECUTED}.state_task.service.state_task_service_lambda").StateTaskServiceLambda
+NestedTask: Any = _module(f"{_EXECUTED}.state_task.service.state_task_service_sfn").StateTaskServiceSfn
 
 Jsonata: Any = _module("jsonata.jsonata").Jsonata
 JException: Any = _module("jsonata.jexception").JException

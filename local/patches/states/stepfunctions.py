@@ -19,6 +19,7 @@ from typing import Any
 
 from local.facts import fact
 from local.patches.replace import override
+from local.patches.states.definitions import problems
 from local.patches.states.engine import Execution, callbacks, parser, to_json_str
 from local.patches.upstream import responses, stepfunctions
 
@@ -40,9 +41,11 @@ _running: dict[str, Any] = {}
 def install(endpoint: str) -> None:
     """Put the engine under the API. `endpoint`: where tasks call AWS."""
     from local.patches.states import clients as states_clients
-    from local.patches.states import jsonata, trees
+    from local.patches.states import failures, jsonata, nested, trees
 
     trees.install()
+    failures.install()
+    nested.install()
     states_clients.install(endpoint)
     jsonata.install()
     override(callbacks.CallbackEndpoint, setup_heartbeat_endpoint=_setup_heartbeat)
@@ -62,12 +65,12 @@ def install(endpoint: str) -> None:
 
 
 def create_state_machine(data: Json) -> Any:
-    """CreateStateMachine: the definition must parse."""
+    """CreateStateMachine: the definition must parse, and each state must have a way on."""
     return _refused(data) or _create(data)
 
 
 def update_state_machine(data: Json) -> Any:
-    """UpdateStateMachine: the definition must parse."""
+    """UpdateStateMachine: the same of a new definition."""
     return (_refused(data) if data.get("definition") else None) or _update(data)
 
 
@@ -76,12 +79,13 @@ def _refused(data: Json) -> Any:
     try:
         parser.AmazonStateLanguageParser.parse(definition)
         document = json.loads(definition)
-    except (parser.ASLParserException, ValueError, RuntimeError) as error:
-        return responses.error_response_json("InvalidDefinition", f"Invalid State Machine Definition: '{error}'", 400)
-    if document["StartAt"] not in document["States"]:
-        cause = f"MISSING_TRANSITION_TARGET: Missing 'Next' target: {document['StartAt']} at /StartAt"
-        return responses.error_response_json("InvalidDefinition", f"Invalid State Machine Definition: '{cause}'", 400)
-    return None
+        found = problems(document)
+    except (parser.ASLParserException, ValueError, RuntimeError, TypeError) as error:
+        found = [str(error)]
+    if not found:
+        return None
+    cause = ", ".join(found)
+    return responses.error_response_json("InvalidDefinition", f"Invalid State Machine Definition: '{cause}'", 400)
 
 
 def start_execution(data: Json) -> Any:

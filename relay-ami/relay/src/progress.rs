@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::control::{Control, Seat, unix_now};
 use crate::documents::event::{LaneProgress, Progress, round};
+use crate::documents::seat::ClosedFor;
 use crate::documents::text::SchemaVersion1;
 use crate::epoch::same_start;
 use crate::thread::lock;
@@ -20,11 +21,16 @@ pub struct Counters {
     pub bytes: AtomicU64,
     pub chunks: AtomicU64,
     pub files: AtomicU64,
+    /// What other senders have delivered, and report: bytes, chunks and files.
+    pub elsewhere: [AtomicU64; 3],
     pub failed: AtomicU64,
     /// Bytes that were read again, and not sent.
     pub reread: AtomicU64,
     /// Entries that the receiver says are kept of what was replaced or removed.
     pub kept: AtomicU64,
+    /// Bytes that the receiver has copied while it gathered, and for how long it gathered where it copied any.
+    pub copied: AtomicU64,
+    pub gathering_ms: AtomicU64,
     first_byte_at: Mutex<Option<f64>>,
 }
 
@@ -33,6 +39,12 @@ impl Counters {
         if self.moved.fetch_add(bytes, Ordering::Relaxed) == 0 {
             lock(&self.first_byte_at).get_or_insert_with(unix_now);
         }
+    }
+
+    /// The receiver has copied so many bytes while it gathered.
+    pub fn copied_anew(&self, bytes: u64, gathering: Duration) {
+        self.copied.fetch_add(bytes, Ordering::Relaxed);
+        self.gathering_ms.fetch_add(u64::try_from(gathering.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     pub fn saved(&self, bytes: u64) {
@@ -52,10 +64,27 @@ impl Counters {
         self.chunks.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Counts what another sender has delivered.
+    pub fn delivered_elsewhere(&self, bytes: u64, files: u64) {
+        for (counter, more) in self.elsewhere.iter().zip([bytes, 1, files]) {
+            counter.fetch_add(more, Ordering::Relaxed);
+        }
+    }
+
     /// Everything that shows an advance, in one number.
     fn advance(&self) -> u64 {
-        [&self.moved, &self.chunks, &self.failed, &self.reread].map(|counter| counter.load(Ordering::Relaxed)).iter().sum()
+        [&self.moved, &self.chunks, &self.failed, &self.reread, &self.elsewhere[1]]
+            .map(|counter| counter.load(Ordering::Relaxed))
+            .iter()
+            .sum()
     }
+}
+
+/// What an end tells of what it follows: a sender always, a receiver beside others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    pub membership_version: Option<u64>,
+    pub closed_for: Option<ClosedFor>,
 }
 
 /// Makes one end's reports.
@@ -70,6 +99,10 @@ pub struct Reporter {
     pub in_file_system: Option<Duration>,
     /// Calls of the file system that have returned within work that goes on.
     pub steps: u64,
+    /// What a receiver tells the others.
+    pub told: Told,
+    /// This process was given up, and writes nothing any more.
+    pub has_ended: bool,
 }
 
 impl Reporter {
@@ -83,7 +116,8 @@ impl Reporter {
             counters.saved.store(before.saved_bytes, Ordering::Relaxed);
             *lock(&counters.first_byte_at) = before.first_byte_at;
         }
-        Self { seat, epoch, sequence, advance: u64::MAX, moved, at: Instant::now(), in_file_system: None, steps: 0 }
+        let (at, told) = (Instant::now(), Told::default());
+        Self { seat, epoch, sequence, advance: u64::MAX, moved, at, in_file_system: None, steps: 0, told, has_ended: false }
     }
 
     /// Seconds since the last report.
@@ -118,6 +152,9 @@ impl Reporter {
             at: unix_now(),
             first_byte_at: *lock(&counters.first_byte_at),
             in_file_system_seconds: self.in_file_system.map(|time| round(time.as_secs_f64())),
+            membership_version: self.told.membership_version,
+            closed_for: self.told.closed_for,
+            has_ended: self.has_ended,
             lanes,
         };
         tracing::info!(

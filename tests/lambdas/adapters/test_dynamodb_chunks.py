@@ -11,9 +11,9 @@ from botocore.compat import HTTPHeaders
 
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_chunks import BATCH, STILL_THERE, DynamoChunkStore, update_of
-from lambdas.adapters.ports import ChunkStore
+from lambdas.adapters.stores import ChunkStore
 from lambdas.core.chunks import chunk_life
-from lambdas.core.chunks.chunk import RANGE_SIZE, RANGES_PER_RUN
+from lambdas.core.chunks.chunk import RANGE_SIZE, RANGES_PER_RUN, Finish, range_key
 from lambdas.core.chunks.chunk_life import RULES
 from lambdas.core.chunks.pace import BURST_WRITES, WRITES_PER_SECOND
 from lambdas.core.errors import Throttled
@@ -44,6 +44,21 @@ def test_plans_of_one_transfer_do_not_meet(chunks: ChunkStore) -> None:
     chunks.put_all(builders.chunk(first + number) for number in range(3))
     assert [chunk.chunk for chunk in chunks.read(builders.SHARED, later)] == [first, first + 1, first + 2]
     assert {chunk.state for chunk in chunks.read(builders.SHARED, builders.plan(chunks=130))} == {"DELIVERED"}
+
+
+def test_who_finishes_is_found_beside_the_chunks_and_forgotten(chunks: ChunkStore, tables: dict[str, Table]) -> None:
+    chunks.put_all(builders.chunk(number, state="DELIVERED") for number in range(3))
+    assert chunks.finish(builders.SHARED) is None
+    if isinstance(chunks, MemoryChunkStore):
+        chunks.finishes[builders.SHARED] = Finish(seat="s1", epoch=65536, receiver="r2")
+    else:
+        key = {"rangeKey": range_key(builders.SHARED, 0), "itemKey": "finish"}
+        tables["chunks"].put({**key, "seat": "s1", "epoch": 65536, "receiver": "r2", "expiresAt": 9})
+    assert chunks.finish(builders.SHARED) == Finish(seat="s1", epoch=65536, receiver="r2")
+    assert len(list(chunks.read(builders.SHARED, builders.plan(chunks=3)))) == 3
+    chunks.forget_finish(builders.SHARED)
+    assert chunks.finish(builders.SHARED) is None
+    assert len(list(chunks.read(builders.SHARED, builders.plan(chunks=3)))) == 3
 
 
 def test_retry_happens_once_per_attempt(chunks: ChunkStore) -> None:
@@ -90,10 +105,15 @@ def test_the_expressions_are_those_that_the_contract_prescribes_for_the_daemon_t
 
 @pytest.mark.parametrize("kind", DYNAMODBS, indirect=True)
 def test_a_lease_goes_to_the_later_epoch_only_and_again_to_its_holder(tables: dict[str, Table]) -> None:
-    def lease(owner: str, epoch: int) -> bool:
+    def lease(owner: str, epoch: int, seat: str = "s0", retired: tuple[str, int] | None = None) -> bool:
         rule, key = GOLDEN["lease"], {"rangeKey": "first#0000000", "itemKey": "lease"}
-        names, values = rule["names"], {"owner": owner, "epoch": epoch, "expiresAt": 1_802_793_600}
-        return tables["chunks"].update(key, rule["update"], rule["guard"], names, **values) is not None
+        names, values = (
+            rule["names"],
+            {"owner": owner, "epoch": epoch, "seat": seat, "settled": False, "expiresAt": 1_802_793_600},
+        )
+        guard = rule["guard"] + (rule["takeover"] if retired else "")
+        over = dict(zip(("retiredSeat", "retiredEpoch"), retired, strict=True)) if retired else {}
+        return tables["chunks"].update(key, rule["update"], guard, names, **values, **over) is not None
 
     assert lease("a", 1)
     assert lease("a", 1)
@@ -101,6 +121,55 @@ def test_a_lease_goes_to_the_later_epoch_only_and_again_to_its_holder(tables: di
     assert lease("b", 2)
     assert not lease("a", 1)
     assert not lease("a", 2)
+    assert not lease("c", 9, "s1"), "another seat's, however late"
+    assert not lease("c", 9, "s1", ("s0", 1)), "a later process than the retired ones has it"
+    assert lease("c", 9, "s1", ("s0", 2))
+    assert not lease("b", 10), "a retired seat does not come back"
+
+
+@pytest.mark.parametrize("kind", DYNAMODBS, indirect=True)
+def test_a_lease_of_before_there_were_seats_goes_to_a_later_process(tables: dict[str, Table]) -> None:
+    key, rule = {"rangeKey": "first#0000000", "itemKey": "lease"}, GOLDEN["lease"]
+    before = {"owner": "a", "epoch": 1, "expiresAt": 1_802_793_600}
+    assert tables["chunks"].update(
+        key,
+        "SET #owner = :owner, #epoch = :epoch, expiresAt = :expiresAt",
+        None,
+        {"#owner": "owner", "#epoch": "epoch"},
+        **before,
+    )
+    assert tables["chunks"].update(
+        key,
+        rule["update"],
+        rule["guard"],
+        rule["names"],
+        **{**before, "epoch": 2, "owner": "b"},
+        seat="s0",
+        settled=False,
+    )
+
+
+@pytest.mark.parametrize("kind", DYNAMODBS, indirect=True)
+@pytest.mark.parametrize("name", ["lease", "finish"])
+def test_what_a_seat_holds_another_one_takes_only_where_the_first_is_retired(
+    tables: dict[str, Table], name: str
+) -> None:
+    def take(seat: str, epoch: int, retired: tuple[str, int] | None = None) -> bool:
+        rule, key = GOLDEN[name], {"rangeKey": "first#0000000", "itemKey": name}
+        guard = rule["guard"] + (rule["takeover"] if retired else "")
+        own: dict[str, Any] = {"owner": f"{seat}-{epoch}", "settled": False} if name == "lease" else {"receiver": "r0"}
+        values = {"seat": seat, "epoch": epoch, "expiresAt": 1_802_793_600, **own}
+        values |= {"retiredSeat": retired[0], "retiredEpoch": retired[1]} if retired else {}
+        return tables["chunks"].update(key, rule["update"], guard, rule["names"], **values) is not None
+
+    assert take("s1", 5)
+    assert not take("s0", 9)
+    assert not take("s0", 9, ("s2", 99))
+    assert not take("s0", 9, ("s1", 4))
+    assert take("s1", 6)
+    assert take("s0", 2, ("s1", 6))
+    assert not take("s1", 7)
+    assert take("s0", 3)
 
 
 class BusyTable(Table):

@@ -4,7 +4,7 @@ import pytest
 
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_transfers import DynamoPathLocks, DynamoTransferStore
-from lambdas.adapters.ports import PathLocks, TransferStore
+from lambdas.adapters.stores import PathLocks, TransferStore
 from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.fleet.relay_watch import Look, PathLook, Watch
 from lambdas.core.intake.destination_lock import Busy, Holding, Way
@@ -280,6 +280,18 @@ def test_lock_keeps_the_ways_to_the_directory_and_refuses_another_name_of_it(loc
     assert locks.acquire("i-1", "/data/new", "one") == Holding("/data/new", 4601, ways)
     assert locks.acquire("i-1", "/link/new", "two") == Holding("/link/new", 4602)
     assert locks.acquire("i-1", "/link/new", "two", ways[1:]) == Busy("one")
+
+
+def test_lock_of_shared_directories_compares_neither_paths_nor_ports(locks: PathLocks) -> None:
+    ways = [(Way(("aa", "ab"), ("x",)),), (Way(("aa", "ac"), ("y",)),), (Way(("ab",), ()),)]
+    for number, own in enumerate(ways[:2] * 20):
+        mine = (*own, Way((f"own{number}",), ())) if number < 2 else (Way((f"own{number}",), ()),)
+        assert locks.acquire_shared(f"t{number}", mine) == Holding("", 0, mine)
+    assert locks.acquire_shared("late", ways[2]) == Busy("t0", elsewhere=True)
+    locks.release_shared("t0")
+    locks.release_shared("t0")
+    assert locks.acquire_shared("late", ways[2]) == Holding("", 0, ways[2])
+    assert locks.acquire("i-1", "/data", "late") == Holding("/data", 4601)
 
 
 def test_port_of_the_receiver_is_the_transfers_from_then_on(transfers: TransferStore) -> None:

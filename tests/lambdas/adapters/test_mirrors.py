@@ -4,7 +4,7 @@ import pytest
 
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_transfers import DynamoMirrors
-from lambdas.adapters.ports import Mirrors
+from lambdas.adapters.stores import Mirrors
 from lambdas.core.survey.whereabouts import FileSystem, SourcePath
 from tests.lambdas.memory.stores import MemoryMirrors
 

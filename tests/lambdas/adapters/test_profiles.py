@@ -10,7 +10,7 @@ from moto import mock_aws
 
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_profiles import DynamoProfileStore
-from lambdas.adapters.ports import ProfileStore
+from lambdas.adapters.stores import ProfileStore
 from lambdas.core.errors import Throttled, WriteConflict
 from lambdas.core.estimate.history import Event, integrate
 from lambdas.core.estimate.profile import Known, Metric

@@ -8,24 +8,31 @@ import pytest
 
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_agents import DynamoAgentRecords
+from lambdas.adapters.dynamodb_common_limits import DynamoCommonLimits
 from lambdas.adapters.dynamodb_nodes import DynamoNodeStore
 from lambdas.adapters.dynamodb_tokens import DynamoTokenStore
 from lambdas.adapters.dynamodb_transfers import DynamoTransferStore
 from lambdas.adapters.dynamodb_turns import DynamoLaunchTurns
-from lambdas.adapters.ports import AgentRecords, LaunchTurns, NodeStore, TokenStore
+from lambdas.adapters.dynamodb_waves import DynamoWaves
 from lambdas.adapters.records import ControlToken
+from lambdas.adapters.stores import AgentRecords, CommonLimitStore, LaunchTurns, NodeStore, TokenStore, WavesStore
 from lambdas.core.chunks.events import TransferFailed
 from lambdas.core.fleet import node_life
+from lambdas.core.fleet.common_limit import CommonLimits, Sharer, shared
 from lambdas.core.fleet.launch_queue import BURST, STEP
 from lambdas.core.fleet.membership import Membership, TransferPath
 from lambdas.core.fleet.relay_node import NodeState
+from lambdas.core.seats.credentials import Issued, SealingKey
+from lambdas.core.waves.waves import Waves
 from tests.lambdas import builders
 from tests.lambdas.core.fleet.test_node_life import VALUES as NODE_VALUES
+from tests.lambdas.memory.agents import MemoryAgentRecords
 from tests.lambdas.memory.stores import (
-    MemoryAgentRecords,
+    MemoryCommonLimits,
     MemoryLaunchTurns,
     MemoryNodeStore,
     MemoryTokenStore,
+    MemoryWaves,
 )
 from tests.lambdas.tables import DYNAMODBS
 from tests.paths import CONTRACTS
@@ -49,8 +56,34 @@ def tokens(tables: dict[str, Table]) -> TokenStore:
 
 
 @pytest.fixture
+def common_limits(tables: dict[str, Table]) -> CommonLimitStore:
+    return DynamoCommonLimits(tables["transfers"]) if tables else MemoryCommonLimits()
+
+
+@pytest.fixture
 def turns(tables: dict[str, Table]) -> LaunchTurns:
     return DynamoLaunchTurns(tables["transfers"]) if tables else MemoryLaunchTurns()
+
+
+@pytest.fixture
+def waves(tables: dict[str, Table]) -> WavesStore:
+    return DynamoWaves(tables["transfers"]) if tables else MemoryWaves()
+
+
+def test_waves_of_a_label_are_written_only_over_their_predecessor(waves: WavesStore) -> None:
+    example = json.loads((CONTRACTS / "examples" / "good" / "waves" / "cut-over-now.json").read_text())
+    first = Waves.from_document({**example, "version": 1})
+    assert (waves.of("archive"), waves.latest(9)) == (None, [])
+    assert waves.write(first)
+    assert not waves.write(first)
+    second = first.model_copy(update={"version": 2, "said": "more"})
+    other = first.model_copy(update={"label": "Zürich, 2. Umzug", "updated_at": first.updated_at + 1})
+    assert waves.write(second)
+    assert not waves.write(second)
+    assert waves.write(other)
+    assert waves.of("archive") == second
+    assert waves.latest(9) == [other, second]
+    assert waves.latest(1) == [other]
 
 
 def test_membership_is_written_only_over_its_predecessor(agents: AgentRecords) -> None:
@@ -150,6 +183,20 @@ def test_records_of_the_ends_are_read_as_the_daemon_writes_them(tables: dict[str
 
 
 @pytest.mark.parametrize("kind", DYNAMODBS, indirect=True)
+def test_credentials_are_issued_to_the_holder_of_a_key(tables: dict[str, Table]) -> None:
+    table, agents = tables["transfers"], DynamoAgentRecords(tables["transfers"])
+    holder = "r0-0123456789abcdef"
+    assert (agents.sealing_key(builders.SHARED, holder), agents.issued(builders.SHARED, holder)) == (None, None)
+    written = {"transferId": builders.SHARED, "record": f"sealing#{holder}", "sealingPublicKey": "A" * 43}
+    table.put({**written, "epoch": 65536})
+    assert agents.sealing_key(builders.SHARED, holder) == SealingKey(b"\0" * 32, 65536)
+    for issued in (Issued(refused="not allowed"), Issued("sealed", 4600.5)):
+        agents.issue(builders.SHARED, holder, issued)
+        assert agents.issued(builders.SHARED, holder) == issued
+    assert agents.issued(builders.SHARED, "s0-0123456789abcdef") is None
+
+
+@pytest.mark.parametrize("kind", DYNAMODBS, indirect=True)
 def test_probe_results_are_read_as_their_contract_has_them(tables: dict[str, Table]) -> None:
     table, agents = tables["transfers"], DynamoAgentRecords(tables["transfers"])
     written = {path.stem: json.loads(path.read_text()) for path in CONTRACTS.glob("examples/good/probe-result/*.json")}
@@ -202,6 +249,8 @@ def test_what_the_ends_of_an_earlier_execution_wrote_is_forgotten(tables: dict[s
         "outcome#s0",
         "lost#source-1-0",
         "answer#0123456789abcdef",
+        "sealing#r0-0123456789abcdef",
+        "credentials#r0-0123456789abcdef",
     ):
         table.put({"transferId": builders.SHARED, "record": record})
     agents.forget(builders.SHARED)
@@ -264,6 +313,19 @@ def test_answer_of_a_command_is_read_as_the_daemon_writes_it(tables: dict[str, T
     assert found is not None
     assert found.to_document() == json.loads(text)
     assert agents.answer(builders.SHARED, "ff00") is None
+
+
+def test_of_two_versions_of_the_common_limits_the_first_one_holds(common_limits: CommonLimitStore) -> None:
+    assert common_limits.get() == CommonLimits()
+    first = CommonLimits(version=1).limited("all", 240)
+    assert common_limits.put(first)
+    assert not common_limits.put(first)
+    assert common_limits.get() == first
+    sharers = {"one": Sharer("night", None, 10.5)}
+    second = shared(first.limited("label:night", 80), sharers, 100.0).next
+    assert common_limits.put(second)
+    assert not common_limits.put(second)
+    assert common_limits.get() == second
 
 
 def test_turns_at_a_launch_are_as_far_apart_as_ec2_answers_and_nobody_elses(turns: LaunchTurns) -> None:

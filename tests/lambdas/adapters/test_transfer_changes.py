@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_transfers import DynamoTransferStore
-from lambdas.adapters.ports import TransferStore
+from lambdas.adapters.stores import TransferStore
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_life import Change
 from lambdas.core.record.transfer_record import EndStatus, TransferRecord

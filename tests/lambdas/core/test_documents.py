@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from lambdas.core.chunks.chunk import Chunk
 from lambdas.core.chunks.events import (
     ChunkFailed,
+    CredentialsWanted,
     EndLost,
     EndSilent,
     ExecutionOver,
@@ -22,14 +23,18 @@ from lambdas.core.chunks.events import (
     RelayWarned,
     TransferDelivered,
     TransferFailed,
+    TransferUnpaused,
+    WindowDue,
 )
 from lambdas.core.chunks.listing import Announcement
 from lambdas.core.chunks.progress import Progress
 from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.documents import Document
+from lambdas.core.ends.key_list import KeyEntry
 from lambdas.core.estimate.approval import Approval, ApprovalDecision
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.model_table import Comparison
+from lambdas.core.estimate.profile_entry import ProfileEntry
 from lambdas.core.fleet.membership import Membership
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.intake.starts import RequestRefused, RequestStarted
@@ -37,6 +42,7 @@ from lambdas.core.report.report import Report
 from lambdas.core.request.deletion import Deletion, ExtrasSurvey, RemainingEntry
 from lambdas.core.survey.survey import ComparisonSurvey, DestinationSurvey, Mark, Marked, SourceSurvey
 from lambdas.core.transfer.failure import Failure
+from lambdas.core.waves.waves import Waves
 from tests.lambdas import builders
 from tests.paths import CONTRACTS
 
@@ -47,6 +53,8 @@ MODELS: dict[str, list[type[Document]]] = {
     "comparison": [Comparison],
     "deletion": [Deletion],
     "estimate": [Estimate],
+    "key-entry": [KeyEntry],
+    "profile-entry": [ProfileEntry],
     "membership": [Membership],
     "node": [Node],
     "progress": [Progress],
@@ -55,6 +63,7 @@ MODELS: dict[str, list[type[Document]]] = {
     "request-answer": [RequestStarted, RequestRefused],
     "survey": [SourceSurvey, DestinationSurvey, ComparisonSurvey, ExtrasSurvey, Mark, Marked],
     "transfer-plan": [TransferPlan],
+    "waves": [Waves],
     "announcement": [Announcement],
     "event": [
         ChunkFailed,
@@ -62,13 +71,16 @@ MODELS: dict[str, list[type[Document]]] = {
         EndSilent,
         ExecutionOver,
         LookDue,
+        WindowDue,
         PlanDue,
         RateFell,
+        CredentialsWanted,
         RelayLost,
         RelaySlow,
         RelayWarned,
         TransferDelivered,
         TransferFailed,
+        TransferUnpaused,
     ],
 }
 # Nothing of it is needed but that it came.
@@ -82,6 +94,7 @@ OWN_EVENTS = (
     "Relays Decided",
     "Transfer Degraded",
     "Request Refused",
+    "Waves Ended",
 )
 
 

@@ -4,27 +4,25 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any
 
-from lambdas.adapters.records import ControlToken, ProbeResult
+from lambdas.adapters.records import ControlToken
 from lambdas.core.chunks import chunk_life
-from lambdas.core.chunks.chunk import Chunk
+from lambdas.core.chunks.chunk import Chunk, Finish
 from lambdas.core.chunks.chunk_life import Change
-from lambdas.core.chunks.events import RelayLost, TransferDelivered, TransferFailed
-from lambdas.core.chunks.progress import Progress
 from lambdas.core.chunks.transfer_plan import TransferPlan
 from lambdas.core.estimate.history import Event
 from lambdas.core.estimate.profile import Metric, Profile
 from lambdas.core.fleet import node_life
+from lambdas.core.fleet.common_limit import CommonLimits
 from lambdas.core.fleet.launch_queue import next_turn
-from lambdas.core.fleet.membership import Membership
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.intake import destination_lock
 from lambdas.core.intake.destination_lock import Busy, Holding, Way
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import TransferRecord
-from lambdas.core.seats.answers import Answer
 from lambdas.core.survey.whereabouts import SourcePath
-from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.core.transfer.accepted import RECEIVER_PORTS, AcceptedTransfer
 from lambdas.core.transfer.record_format import machines_of
+from lambdas.core.waves.waves import Waves
 from tests.lambdas.memory.conditions import after, holds
 
 
@@ -86,10 +84,25 @@ class MemoryPathLocks:
     def __init__(self) -> None:
         self._held: dict[str, dict[str, Holding]] = {}
 
-    def acquire(self, instance_id: str, path: str, transfer_id: str, ways: tuple[Way, ...] = ()) -> Holding | Busy:
+    def acquire(
+        self,
+        instance_id: str,
+        path: str,
+        transfer_id: str,
+        ways: tuple[Way, ...] = (),
+        ports: Sequence[int] = RECEIVER_PORTS,
+    ) -> Holding | Busy:
         """See PathLocks."""
         held = self._held.setdefault(instance_id, {})
-        found = destination_lock.take(held, path, transfer_id, ways)
+        found = destination_lock.take(held, path, transfer_id, ways, ports)
+        if isinstance(found, Holding):
+            held[transfer_id] = found
+        return found
+
+    def acquire_shared(self, transfer_id: str, ways: tuple[Way, ...]) -> Holding | Busy:
+        """See PathLocks."""
+        held = self._held.setdefault("shared", {})
+        found = destination_lock.take_shared(held, transfer_id, ways)
         if isinstance(found, Holding):
             held[transfer_id] = found
         return found
@@ -97,6 +110,10 @@ class MemoryPathLocks:
     def release(self, instance_id: str, transfer_id: str) -> None:
         """See PathLocks."""
         self._held.get(instance_id, {}).pop(transfer_id, None)
+
+    def release_shared(self, transfer_id: str) -> None:
+        """See PathLocks."""
+        self.release("shared", transfer_id)
 
 
 class MemoryMirrors:
@@ -114,6 +131,29 @@ class MemoryMirrors:
         self._paths[key] = list(paths)
 
 
+class MemoryWaves:
+    """WavesStore."""
+
+    def __init__(self) -> None:
+        self._waves: dict[str, Waves] = {}
+
+    def of(self, label: str) -> Waves | None:
+        """See WavesStore."""
+        return self._waves.get(label)
+
+    def latest(self, most: int) -> list[Waves]:
+        """See WavesStore."""
+        return sorted(self._waves.values(), key=lambda waves: waves.updated_at, reverse=True)[:most]
+
+    def write(self, waves: Waves) -> bool:
+        """See WavesStore."""
+        known = self._waves.get(waves.label)
+        if (known.version if known else 0) != waves.version - 1:
+            return False
+        self._waves[waves.label] = waves
+        return True
+
+
 class MemoryLaunchTurns:
     """LaunchTurns."""
 
@@ -126,69 +166,22 @@ class MemoryLaunchTurns:
         return turn
 
 
-class MemoryAgentRecords:
-    """AgentRecords; `progresses`, `route_keys`, `results`, `outcomes` and `lost` are what ends would write."""
+class MemoryCommonLimits:
+    """CommonLimitStore."""
 
     def __init__(self) -> None:
-        self._memberships: dict[str, Membership] = {}
-        self.progresses: dict[tuple[str, str], Progress] = {}
-        self.route_keys: dict[str, str] = {}
-        self.results: dict[str, list[ProbeResult]] = {}
-        self.outcomes: dict[tuple[str, str], TransferDelivered | TransferFailed] = {}
-        self.lost: dict[str, list[RelayLost]] = {}
-        self.answers: list[dict[tuple[str, str], Answer]] = []
-        """Of each region's machines."""
-        self.fenced: set[str] = set()
+        self._limits = CommonLimits()
 
-    def membership(self, shared: str) -> Membership | None:
-        """See AgentRecords."""
-        return self._memberships.get(shared)
+    def get(self) -> CommonLimits:
+        """See CommonLimitStore."""
+        return self._limits
 
-    def write_membership(self, shared: str, membership: Membership) -> bool:
-        """See AgentRecords."""
-        known = self._memberships.get(shared)
-        before = known.version if known else None
-        held = before in (None, 1) if membership.version == 1 else before == membership.version - 1
+    def put(self, limits: CommonLimits) -> bool:
+        """See CommonLimitStore."""
+        held = limits.version == self._limits.version + 1
         if held:
-            self._memberships[shared] = membership
+            self._limits = limits
         return held
-
-    def progress(self, shared: str, seat_id: str) -> Progress | None:
-        """See AgentRecords."""
-        return self.progresses.get((shared, seat_id))
-
-    def answer(self, shared: str, answer_id: str) -> Answer | None:
-        """See AgentRecords."""
-        return next((answers[shared, answer_id] for answers in self.answers if (shared, answer_id) in answers), None)
-
-    def route_key(self, shared: str, seat_id: str) -> str | None:
-        """See AgentRecords."""
-        return self.route_keys.get(shared)
-
-    def probe_results(self, shared: str) -> list[ProbeResult]:
-        """See AgentRecords."""
-        return list(self.results.get(shared, []))
-
-    def outcome(self, shared: str, seat_id: str) -> TransferDelivered | TransferFailed | None:
-        """See AgentRecords."""
-        return self.outcomes.get((shared, seat_id))
-
-    def lost_relays(self, shared: str) -> list[RelayLost]:
-        """See AgentRecords."""
-        return list(self.lost.get(shared, []))
-
-    def fence(self, shared: str, *, fenced: bool) -> None:
-        """See AgentRecords."""
-        (self.fenced.add if fenced else self.fenced.discard)(shared)
-
-    def forget(self, shared: str) -> None:
-        """See AgentRecords."""
-        for records in (self._memberships, self.route_keys, self.results, self.lost):
-            records.pop(shared, None)
-        self.fenced.discard(shared)
-        for sides in (self.progresses, self.outcomes):
-            for key in [key for key in sides if key[0] == shared]:
-                del sides[key]
 
 
 class MemoryChunkStore:
@@ -196,6 +189,15 @@ class MemoryChunkStore:
 
     def __init__(self) -> None:
         self._chunks: dict[tuple[str, int], Chunk] = {}
+        self.finishes: dict[str, Finish] = {}
+
+    def finish(self, partition: str) -> Finish | None:
+        """See ChunkStore."""
+        return self.finishes.get(partition)
+
+    def forget_finish(self, partition: str) -> None:
+        """See ChunkStore."""
+        self.finishes.pop(partition, None)
 
     def put_all(self, chunks: Iterable[Chunk]) -> None:
         """See ChunkStore."""

@@ -4,13 +4,11 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cache
 from urllib.parse import unquote_to_bytes
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import Environment, Template
 
-from lambdas.core import words
 from lambdas.core.chunks.file_list import FileEntry
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.failures import advice
@@ -20,6 +18,7 @@ from lambdas.core.report.page import pictures, tables
 from lambdas.core.report.page.events import page_events
 from lambdas.core.report.report import Report
 from lambdas.core.request.request import TransferRequest
+from lambdas.core.templates import environment
 
 # A list that is read, not searched: the whole one lies beside the report.
 SHOWN_FILES = 200
@@ -89,31 +88,9 @@ def readable(path: str) -> str:
     return name if name.isprintable() else path
 
 
-def moment(at: float) -> str:
-    """Unix seconds as `21 Nov 2026, 22:41:07 UTC`."""
-    return datetime.fromtimestamp(at, UTC).strftime("%-d %b %Y, %H:%M:%S UTC")
-
-
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("lambdas.core.report.page", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(
-        size=words.size,
-        duration=words.duration,
-        rate=words.rate,
-        age=words.age,
-        dollars=words.dollars,
-        readable=readable,
-        moment=moment,
-    )
-    environment.globals["many"] = words.many
-    return environment
+    return environment("lambdas.core.report.page", readable=readable)
 
 
 @cache

@@ -108,6 +108,7 @@ def money(report: Report) -> list[Bar]:
         ("data out of the region", cost.egress),
         ("data between zones", cost.cross_zone),
         ("control plane", cost.control_plane),
+        *([("requests to the bucket", cost.requests)] if cost.requests is not None else []),
     ]
     return [
         Bar(name, dollars(usd), round(100 * usd / cost.total, 2) if cost.total else 0.0, f"money-{place}")

@@ -110,6 +110,8 @@ def _may_launch(world: World, transfer: AcceptedTransfer) -> None:
     record = serving(world, transfer, Estimated)
     if record.budget is not None:
         raise LaunchRefused(record.budget.cause)
+    if record.paused:
+        raise LaunchRefused("the transfer is paused")
 
 
 def _plan(world: World, record: Estimated, stage: Stage, wanted: int, types: list[str]) -> tuple[LaunchPlan, list[str]]:

@@ -11,7 +11,7 @@ pub fn enforce(command: &Command) -> io::Result<()> {
     let access = match command.end() {
         Some(End::Source(SourceEnd::Machine(_))) => Access::Read,
         Some(End::Destination(DestinationEnd::Machine(_))) => Access::Write,
-        None => return Ok(()),
+        Some(End::Source(SourceEnd::Bucket(_)) | End::Destination(DestinationEnd::Bucket(_))) | None => return Ok(()),
     };
     posix::enforce(access)
 }

@@ -9,16 +9,16 @@ use std::time::Duration;
 
 use aws_lc_rs::signature::Ed25519KeyPair;
 
-use super::last_words::{announce_failure, put_surely};
+use super::last_words::{announce_failure, delivered, put_surely};
 use super::roles::{control_error, listen, open_files};
 use super::{CliError, Failure, LEFT_OUT};
 use cpt_relay::control::{Control, ControlError, KeyRecord, Seat, until_answered};
 use cpt_relay::defaults::CONTROL_START;
 use cpt_relay::digest::Proof;
 use cpt_relay::documents::command::Compress;
-use cpt_relay::documents::event::{Event, Progress};
+use cpt_relay::documents::event::Progress;
 use cpt_relay::documents::plan::TransferPlan;
-use cpt_relay::documents::text::{SchemaVersion1, TransferId};
+use cpt_relay::documents::text::TransferId;
 use cpt_relay::ends::Source;
 use cpt_relay::epoch;
 use cpt_relay::machine::ready::ReadyFile;
@@ -104,6 +104,10 @@ pub struct SendOptions {
     pub proof: Proof,
     /// Paths keep the lanes that the membership gives them: for measurements beside what the sender chooses.
     pub has_fixed_lanes: bool,
+    /// Other senders send chunks of the plan too.
+    pub many_senders: bool,
+    /// Other receivers write into the destination too.
+    pub many_receivers: bool,
 }
 
 /// A sender with its keys.
@@ -167,7 +171,7 @@ impl Sender {
     ) -> Result<ExitCode, CliError> {
         let (transfer, seat, epoch) = (self.router.transfer.clone(), self.seat, self.epoch);
         let Self { identity, router, rules, before, journal, overflow, .. } = self;
-        let SendOptions { keepalive, patience, compress, proof, has_fixed_lanes } = options;
+        let SendOptions { keepalive, patience, compress, proof, has_fixed_lanes, many_senders, many_receivers } = options;
         let config = send::Config {
             seat,
             epoch,
@@ -185,32 +189,15 @@ impl Sender {
             compress,
             proof,
             has_fixed_lanes,
+            many_senders,
+            many_receivers,
             overflow,
         };
         let result = match send::run(config, Arc::clone(&control), stop) {
             Ok(send::Outcome::Delivered(totals)) => {
                 tracing::info!(?totals, "delivered");
-                let send::Totals { bytes, files, chunks, sent_bytes, saved_bytes, hedged_bytes, repaired_chunks, skipped, kept } = totals;
-                let schema_version = SchemaVersion1;
-                put_surely(
-                    &*control,
-                    stop,
-                    &Event::TransferDelivered {
-                        schema_version,
-                        transfer_id: transfer.clone(),
-                        epoch,
-                        bytes,
-                        files,
-                        chunks,
-                        sent_bytes,
-                        saved_bytes,
-                        hedged_bytes,
-                        repaired_chunks,
-                        skipped,
-                        kept,
-                    },
-                    epoch,
-                );
+                let skipped = totals.skipped;
+                put_surely(&*control, stop, &delivered(transfer.clone(), (seat, epoch), totals), epoch);
                 if skipped == 0 {
                     return Ok(ExitCode::SUCCESS);
                 }
@@ -220,7 +207,8 @@ impl Sender {
             }
             Ok(send::Outcome::ChunksFailed(chunks)) => Err(CliError::failed(Failure::ChunksFailed, send::describe(&chunks))),
             Ok(send::Outcome::DigestMismatch(why)) => Err(CliError::failed(Failure::DigestMismatch, why)),
-            Ok(send::Outcome::Stopped) => Ok(ExitCode::SUCCESS),
+            // Whoever finishes tells how the transfer has ended.
+            Ok(send::Outcome::Stopped | send::Outcome::LeftToAnother) => Ok(ExitCode::SUCCESS),
             Ok(send::Outcome::Fenced) => Err(CliError::Fenced),
             Err(SendError::Plan(why)) => Err(CliError::failed(Failure::PlanInvalid, why)),
             Err(error @ (SendError::Io(_) | SendError::OtherProof { .. })) => Err(CliError::failed(Failure::SenderError, error)),

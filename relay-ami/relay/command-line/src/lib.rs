@@ -6,12 +6,14 @@
 mod allowed_paths;
 mod answering;
 pub mod end_roles;
+pub mod kinds;
 mod last_words;
 mod mark_roles;
 mod mirror_roles;
 mod options;
 pub mod roles;
 mod run_as;
+pub mod seat_credentials;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

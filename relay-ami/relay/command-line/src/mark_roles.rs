@@ -19,7 +19,9 @@ type Look = fn(&[u8], &str) -> io::Result<bool>;
 
 /// Puts it there, or takes it away.
 pub fn mark(scan: &ScanMark, put: Put) -> Result<ExitCode, CliError> {
-    let DestinationEnd::Machine(MachineDestination { path, .. }) = &scan.end;
+    let DestinationEnd::Machine(MachineDestination { path, .. }) = &scan.end else {
+        return Err(CliError::Usage("end.kind is bucket; machines put marks into directories only".to_owned()));
+    };
     let failed = |error| CliError::failed(Failure::DestinationError, format!("{path}: {error}"));
     put(path.as_str().as_bytes(), scan.name.as_str(), scan.present).map_err(failed)?;
     print_json(&Survey::Mark { schema_version: SchemaVersion1, daemon_version: VERSION, present: scan.present })

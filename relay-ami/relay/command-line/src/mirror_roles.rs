@@ -6,7 +6,6 @@ use super::roles::{control_error, print_json};
 use super::{CliError, Failure};
 use cpt_relay::control::Control;
 use cpt_relay::documents::command::{Delete, ScanExtras};
-use cpt_relay::documents::end::{DestinationEnd, MachineDestination};
 use cpt_relay::ends::Destination;
 use cpt_relay::mirror::{Confirmed, Extras, MirrorError};
 use cpt_relay::select::Selector;
@@ -14,7 +13,7 @@ use cpt_relay::select::Selector;
 /// Lists the extras.
 pub fn scan_extras(scan: &ScanExtras, destination: &dyn Destination, control: &dyn Control) -> Result<ExitCode, CliError> {
     let selector = Selector::new(&scan.select).map_err(|why| CliError::failed(Failure::SurveyProblem, why))?;
-    let DestinationEnd::Machine(MachineDestination { preserve, .. }) = scan.end;
+    let preserve = scan.end.preserve();
     let extras = Extras {
         control,
         prefix: &scan.control.prefix,

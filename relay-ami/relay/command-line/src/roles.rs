@@ -10,6 +10,8 @@ use std::time::Duration;
 use aws_lc_rs::signature::Ed25519KeyPair;
 
 use super::end_roles::{SendOptions, Sender, route_key, run_receiver};
+use super::kinds::{self, Asker};
+use super::last_words::announce_failure;
 use super::mark_roles;
 use super::mirror_roles;
 use super::options::Options;
@@ -17,14 +19,14 @@ use super::run_as;
 use super::{CliError, Failure, allowed_paths};
 use cpt_control_aws::aws::Aws;
 use cpt_control_aws::clients::Setup;
-use cpt_ends_posix::{self as posix, PosixDestination, PosixSource};
+use cpt_ends_posix as posix;
 use cpt_relay::control::{Control, ControlError};
-use cpt_relay::defaults::{CONTROL_START, ORDER_KEPT, PROBE_REFUSED, THREADS_AT_ONCE};
+use cpt_relay::defaults::{CONTROL_START, ORDER_KEPT, PROBE_REFUSED};
 use cpt_relay::documents::command::{self, Command};
-use cpt_relay::documents::end::{DestinationEnd, MachineDestination, SourceEnd};
+use cpt_relay::documents::end::{DestinationEnd, SourceEnd};
 use cpt_relay::documents::plan::TransferPlan;
-use cpt_relay::documents::text::{AnnouncementKey, KeepName, TransferId};
-use cpt_relay::ends::Destination as _;
+use cpt_relay::documents::seat::Seat;
+use cpt_relay::documents::text::{AnnouncementKey, TransferId};
 use cpt_relay::machine::ready::ReadyFile;
 use cpt_relay::machine::{descriptors, ready, watchdog};
 use cpt_relay::rate::{Bucket, RateRules};
@@ -82,7 +84,11 @@ pub(super) fn make_destination(options: &Options) -> Result<ExitCode, CliError> 
         return Err(CliError::Usage(format!("--command {}: make-destination needs the command of a receiver", file.display())));
     };
     begin(&command).map_err(|why| CliError::failed(Failure::RunAs, why))?;
-    let DestinationEnd::Machine(end) = &receive.end;
+    let DestinationEnd::Machine(end) = &receive.end else {
+        // Nothing of it is on this machine, and an empty value would take from the unit what it may write to without it.
+        println!("{}", posix::quoted(file.parent().unwrap_or(Path::new("/"))));
+        return Ok(ExitCode::SUCCESS);
+    };
     let made = posix::make(end.path.as_str().as_bytes());
     let path = made.map_err(|error| CliError::failed(Failure::DestinationError, format!("{}: {error}", end.path)))?;
     println!("{}", posix::quoted(&path));
@@ -135,7 +141,7 @@ pub(super) fn by_command(options: &Options) -> Result<ExitCode, CliError> {
     // What lies in root's own directory is opened before the process becomes another user, and that before it has threads.
     let ready = ready_file(options.ready.as_deref())?;
     // Beside the command: what stops the transfer's units removes both.
-    let kept = matches!(command, Command::Send(_)).then(|| KeptBySender::beside(&file)).transpose()?;
+    let kept = matches!(command, Command::Send(_)).then(|| KeptBySender::beside(&file));
     let overflow = matches!(command, Command::Send(_) | Command::ScanSource(_)).then(|| overflow_beside(&file)).flatten();
     let rules = rules()?;
     if let Err(why) = posix::check_kernel().and_then(|()| begin(&command)) {
@@ -164,63 +170,64 @@ fn obey(
     command: Command,
     machine: Option<&str>,
     ready: &ReadyFile,
-    (kept, overflow): (Option<KeptBySender>, Option<File>),
+    (kept, overflow): (Option<Result<KeptBySender, CliError>>, Option<File>),
     rules: RateRules,
     stop: &Stop,
 ) -> Result<ExitCode, CliError> {
-    let alone =
-        |place| -> Result<Aws, CliError> { Ok(Aws::new(place, stop, &Setup::AWS).map_err(control_error)?.with_patience(CONTROL_START)) };
+    let alone = |place| -> Result<Arc<Aws>, CliError> {
+        Ok(Arc::new(Aws::new(place, stop, &Setup::AWS).map_err(control_error)?.with_patience(CONTROL_START)))
+    };
     match command {
         Command::ScanSource(scan) => {
             let control = alone(&scan.control)?;
             let options = scan::Options { announce: scan.announce.as_ref().map(AnnouncementKey::as_str), compress: scan.compress };
-            let SourceEnd::Machine(end) = &scan.end;
-            let lands_as = end.paths.iter().map(|path| path.lands_as().map(|path| path.as_str().as_bytes().to_vec()));
-            let source = source_of(&scan.end)
-                .landing_as(lands_as)
-                .selecting(scan.select)
-                .preserving(end.preserve)
-                .listing_unreadable(scan.list_unreadable);
-            let source = source.spilling_into(overflow).leaving_free(scan.keep_replaced);
-            print_json(&scan::source(&source, &control, &scan.control.prefix, options).map_err(control_error)?)
+            let source = kinds::listed_source(&scan, overflow, &asker(Some(&control), &scan.transfer_id, stop))?;
+            print_json(&scan::source(&*source, &*control, &scan.control.prefix, options).map_err(control_error)?)
         }
         Command::ScanDestination(scan) => {
-            let DestinationEnd::Machine(end) = &scan.end;
-            match posix::cannot_keep(end.path.as_str().as_ref(), &end.preserve) {
-                Some(why) => print_json(&posix::refused(end.path.as_str().as_ref(), why).survey()),
-                None => print_json(&keeping(&scan.end, scan.keep_replaced.as_ref(), &scan.transfer_id).room().survey()),
+            if let DestinationEnd::Machine(end) = &scan.end
+                && let Some(why) = posix::cannot_keep(end.path.as_str().as_ref(), &end.preserve)
+            {
+                return print_json(&posix::refused(end.path.as_str().as_ref(), why).survey());
             }
+            let control = scan.control.as_ref().map(alone).transpose()?;
+            let asker = asker(control.as_ref(), &scan.transfer_id, stop);
+            print_json(&kinds::destination(&scan.end, scan.keep_replaced.as_ref(), &asker)?.room().survey())
         }
         Command::ScanDigests(scan) => {
             let control = alone(&scan.control)?;
-            let listing = compare::Listing { control: &control, prefix: &scan.control.prefix, parts: scan.parts };
-            print_json(&listing.digests(&source_of(&scan.end)).map_err(control_error)?)
+            let listing = compare::Listing { control: &*control, prefix: &scan.control.prefix, parts: scan.parts };
+            let source = kinds::source(&scan.end, Seat::SENDER, &asker(Some(&control), &scan.transfer_id, stop))?;
+            print_json(&listing.digests(&*source).map_err(control_error)?)
         }
         Command::ScanComparison(scan) => {
             let control = alone(&scan.control)?;
-            let listing = compare::Listing { control: &control, prefix: &scan.control.prefix, parts: scan.parts };
+            let listing = compare::Listing { control: &*control, prefix: &scan.control.prefix, parts: scan.parts };
             let rule = compare::Rule { by: scan.compare, overwrite: scan.overwrite, resend_all: scan.resend_all };
-            let found = listing.with_destination(&destination_of(&scan.end), rule, &scan.folder, &scan.equal_folder);
+            let destination = kinds::destination(&scan.end, None, &asker(Some(&control), &scan.transfer_id, stop))?;
+            let found = listing.with_destination(&*destination, rule, &scan.folder, &scan.equal_folder);
             print_json(&found.map_err(control_error)?)
         }
         Command::ScanExtras(scan) => {
-            let destination = keeping(&scan.end, scan.keep_replaced.as_ref(), &scan.transfer_id);
-            mirror_roles::scan_extras(&scan, &destination, &alone(&scan.control)?)
+            let control = alone(&scan.control)?;
+            let asker = asker(Some(&control), &scan.transfer_id, stop);
+            let destination = kinds::destination(&scan.end, scan.keep_replaced.as_ref(), &asker)?;
+            mirror_roles::scan_extras(&scan, &*destination, &*control)
         }
         Command::ScanMark(scan) => mark_roles::mark(&scan, posix::mark),
         Command::ScanMarked(scan) => mark_roles::marked(&scan, posix::is_marked),
         Command::Delete(delete) => {
-            let destination = keeping(&delete.end, delete.keep_replaced.as_ref(), &delete.transfer_id);
-            mirror_roles::delete(&delete, &destination, &alone(&delete.control)?)
+            let control = alone(&delete.control)?;
+            let asker = asker(Some(&control), &delete.transfer_id, stop);
+            let destination = kinds::destination(&delete.end, delete.keep_replaced.as_ref(), &asker)?;
+            mirror_roles::delete(&delete, &*destination, &*control)
         }
         Command::Receive(command) => receive(ready, rules, command, stop),
         Command::Send(command) => {
-            let KeptBySender { route_key: key, journal } = match kept {
-                Some(kept) => kept,
-                None => KeptBySender { route_key: route_key(None)?, journal: None },
-            };
-            let sender = Sender::new(command.transfer_id.clone(), (command.seat, command.epoch), key, rules)?.noting(journal, overflow);
-            send(ready, sender, command, stop)
+            let kept = kept.unwrap_or_else(|| Ok(KeptBySender { route_key: route_key(None)?, journal: None }));
+            let (id, seat) = (command.transfer_id.clone(), (command.seat, command.epoch));
+            let made = kept.and_then(|kept| Ok(Sender::new(id, seat, kept.route_key, rules)?.noting(kept.journal, overflow)));
+            send(ready, made, command, stop)
         }
         Command::Relay(command) => relay(ready, rules, &command, machine, stop),
         Command::ProbeListen(probe) => {
@@ -236,17 +243,9 @@ fn obey(
     }
 }
 
-/// A destination with the directory in which a command says that what is replaced is kept.
-fn keeping(end: &DestinationEnd, name: Option<&KeepName>, transfer: &TransferId) -> PosixDestination {
-    destination_of(end).keeping(name, transfer)
-}
-
-fn destination_of(DestinationEnd::Machine(end): &DestinationEnd) -> PosixDestination {
-    PosixDestination::new(end.path.as_str().into())
-}
-
-fn source_of(SourceEnd::Machine(end): &SourceEnd) -> PosixSource {
-    PosixSource::new(end.paths.iter().map(|path| path.path().as_str().into()).collect())
+/// A process that answers and ends.
+const fn asker<'a>(control: Option<&'a Arc<Aws>>, transfer: &'a TransferId, stop: &'a Stop) -> Asker<'a> {
+    Asker { control, transfer, epoch: None, stop }
 }
 
 pub fn control_error(error: ControlError) -> CliError {
@@ -290,30 +289,39 @@ pub fn read_plan(control: &dyn Control, transfer: &TransferId, key: &str) -> Res
 fn receive(ready: &ReadyFile, rules: RateRules, command: command::Receive, stop: &Stop) -> Result<ExitCode, CliError> {
     let (control, plan) = with_plan(&command.control, &command.transfer_id, &command.plan, stop)?;
     let addresses: Vec<_> = command.listen.iter().map(|address| address.0).collect();
-    let DestinationEnd::Machine(MachineDestination { preserve, .. }) = command.end;
-    let destination = keeping(&command.end, command.keep_replaced.as_ref(), &command.transfer_id);
+    let asker = Asker { control: Some(&control), transfer: &command.transfer_id, epoch: Some(command.epoch), stop };
+    let (destination, preserve) = kinds::receiving_destination(&command, &asker)?;
     let config = receive::Config {
         transfer: command.transfer_id,
         seat: command.seat,
         epoch: command.epoch,
         before: None,
-        destination: Box::new(destination.making(&command.above)),
+        destination,
         plan,
         plan_key: command.plan,
         prefix: command.control.prefix,
         rules,
         limits: Limits::RECEIVER,
         verify: command.verify,
-        placing_threads: THREADS_AT_ONCE,
+        placing_threads: kinds::placing_threads(&command.end),
         preserve,
+        many_senders: command.many_senders,
+        many_receivers: command.many_receivers,
     };
     run_receiver(config, control, &addresses, ready, stop)
 }
 
-fn send(ready: &ReadyFile, sender: Sender, command: command::Send, stop: &Stop) -> Result<ExitCode, CliError> {
+/// `made`: the sender, or why this machine can have none, which is told as any other end.
+fn send(ready: &ReadyFile, made: Result<Sender, CliError>, command: command::Send, stop: &Stop) -> Result<ExitCode, CliError> {
     let (control, plan) = with_plan(&command.control, &command.transfer_id, &command.plan, stop)?;
-    let sender = sender.publish(&*control, stop)?;
-    ready.write("send", &[], None).map_err(|error| CliError::failed(Failure::ReadyFile, error))?;
+    let begun = made.and_then(|sender| sender.publish(&*control, stop)).and_then(|sender| {
+        ready.write("send", &[], None).map_err(|error| CliError::failed(Failure::ReadyFile, error))?;
+        Ok(sender)
+    });
+    if let Err(CliError::Failed { class, cause }) = &begun {
+        announce_failure(&*control, stop, command.transfer_id.clone(), command.seat, command.epoch, *class, cause);
+    }
+    let sender = begun?;
     let keepalive = Duration::from_secs(command.keepalive_seconds);
     let options = SendOptions {
         keepalive,
@@ -321,22 +329,25 @@ fn send(ready: &ReadyFile, sender: Sender, command: command::Send, stop: &Stop) 
         compress: command.compress,
         proof: command.verify.proof(),
         has_fixed_lanes: false,
+        many_senders: command.many_senders,
+        many_receivers: command.many_receivers,
     };
-    let source = Arc::new(source_of(&command.end));
+    let asker = Asker { control: Some(&control), transfer: &command.transfer_id, epoch: Some(command.epoch), stop };
+    let source = kinds::source(&command.end, command.seat, &asker)?.into();
     sender.run((plan, command.plan), command.control.prefix, source, options, control, stop)
 }
 
 fn relay(ready: &ReadyFile, rules: RateRules, command: &command::Relay, machine: Option<&str>, stop: &Stop) -> Result<ExitCode, CliError> {
     let id = machine.ok_or_else(|| CliError::Usage("relay needs --machine, the instance id of this machine".to_owned()))?;
     let told = command.machines.get(id).ok_or_else(|| CliError::Usage(format!("--machine {id}: the command is for others")))?;
-    let route_key = peer::route_key_from_text(command.sender_route_key.as_str());
-    let route_key = route_key.ok_or_else(|| CliError::Usage("senderRouteKey is no key of 32 bytes".to_owned()))?;
+    let route_keys: Option<Vec<_>> = command.sender_route_keys.iter().map(|key| peer::route_key_from_text(key.as_str())).collect();
+    let route_keys = route_keys.ok_or_else(|| CliError::Usage("senderRouteKeys has one that is no key of 32 bytes".to_owned()))?;
     let addresses: Vec<_> = told.listen.iter().map(|address| address.0).collect();
     let idle = Duration::from_secs(command.idle_seconds);
     let (transfer, known_as) = (command.transfer_id.clone(), addresses.clone());
     let lifetime = told.time_to_live_seconds.map(|seconds| relay::Lifetime::new(Duration::from_secs(seconds)));
     let bandwidth = told.bandwidth_limit_mbps.map(Bucket::of_megabits);
-    let config = relay::Config { transfer, route_key, known_as, idle, lifetime, rules, bandwidth, limits: Limits::RELAY };
+    let config = relay::Config { transfer, route_keys, known_as, idle, lifetime, rules, bandwidth, limits: Limits::RELAY };
     open_files(descriptors::Role::Relay)?;
     run_relay(config, &listen(&addresses, stop)?, Some(&told.node_id), ready, stop)
 }

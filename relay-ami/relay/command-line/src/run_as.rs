@@ -12,7 +12,8 @@ pub fn assume(command: &Command) -> Result<(), UserError> {
     let user = match command.end() {
         Some(End::Source(SourceEnd::Machine(machine))) => source(machine.run_as.as_ref()),
         Some(End::Destination(DestinationEnd::Machine(machine))) => destination(&machine.path, machine.run_as.as_ref()),
-        None => Ok(None),
+        // A bucket has no users of this machine; its daemon stays who it was started as.
+        Some(End::Source(SourceEnd::Bucket(_)) | End::Destination(DestinationEnd::Bucket(_))) | None => Ok(None),
     };
     match user? {
         Some(user) => {

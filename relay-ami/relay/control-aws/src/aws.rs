@@ -18,12 +18,13 @@ use super::calls::Calls;
 use super::chunk_changes;
 use super::clients::{Clients, Setup, Times};
 use cpt_control::defaults::TABLE_CONCURRENCY;
-use cpt_control::{Control, ControlError, Delivery, KeyRecord, ProbeResult, Result, Seat, Undelivered, unix_now, until_answered};
+use cpt_control::leases::{Finish, Leased, Owner};
+use cpt_control::{Control, ControlError, Delivery, KeyRecord, ProbeResult, Result, Seat, Undelivered, until_answered};
 use cpt_process::stop::Stop;
 use cpt_wire::documents::chunk::{Chunk, item_key, range_key};
 use cpt_wire::documents::command::ControlPlace;
 use cpt_wire::documents::event::{Event, FailureReason, Progress};
-use cpt_wire::documents::membership::Membership;
+use cpt_wire::documents::membership::{Membership, Retired};
 use cpt_wire::documents::text::PathId;
 
 /// Source of the events of both ends.
@@ -34,20 +35,18 @@ const BODY_ATTEMPTS: u32 = 4;
 const EVENT_ATTEMPTS: u32 = 6;
 /// Keys that come back unprocessed are asked for again so many times, after 1 + 2 + 4 s.
 const UNPROCESSED_ATTEMPTS: u32 = 3;
-/// DynamoDB removes the item of a lease so long after it was taken: twice the 15 days that an execution may run.
-const LEASE_KEPT: Duration = Duration::from_secs(30 * 86_400);
 /// Keys of one BatchGetItem.
 const BATCH_KEYS: usize = 100;
 
 /// Attributes of a record, by name.
-type Attributes = Vec<(&'static str, AttributeValue)>;
+pub(super) type Attributes = Vec<(&'static str, AttributeValue)>;
 
 /// One transfer's control plane in AWS.
 pub struct Aws {
-    calls: Calls,
+    pub(super) calls: Calls,
     clients: Clients,
     times: Times,
-    place: ControlPlace,
+    pub(super) place: ControlPlace,
     range_size: u64,
     stop: Stop,
     /// How long an object is asked for again, beyond the SDK's retries.
@@ -55,7 +54,7 @@ pub struct Aws {
 }
 
 impl Aws {
-    /// Prepares the clients; no call is made. `range_size` is 1 until the plan is known. No call outlasts `stop` for long.
+    /// Prepares the clients; no call is made. It knows no ranges until the plan is known. No call outlasts `stop` for long.
     pub fn new(place: &ControlPlace, stop: &Stop, setup: &Setup) -> Result<Self> {
         let calls = Calls::new(stop, setup.times.last_words)?;
         let clients = Clients::new(calls.runtime(), &place.region.to_string(), setup)?;
@@ -79,23 +78,27 @@ impl Aws {
         self.calls.ask(what, async { call.await.map_err(|error| failed(what, &error)) })
     }
 
-    fn tell<T, E: StdError + ProvideErrorMetadata>(&self, what: &str, call: impl Future<Output = std::result::Result<T, E>>) -> Result<T> {
+    pub(super) fn tell<T, E: StdError + ProvideErrorMetadata>(
+        &self,
+        what: &str,
+        call: impl Future<Output = std::result::Result<T, E>>,
+    ) -> Result<T> {
         self.calls.tell(what, async { call.await.map_err(|error| failed(what, &error)) })
     }
 
     /// A conditional write; `false` where the item has moved on.
-    fn change(&self, what: &str, update: UpdateItemFluentBuilder) -> Result<bool> {
+    pub(super) fn change(&self, what: &str, update: UpdateItemFluentBuilder) -> Result<bool> {
         self.calls.tell(what, async { conditional(what, update.send().await) })
     }
 
-    fn record(&self, record: &str) -> Result<Option<Item>> {
+    pub(super) fn record(&self, record: &str) -> Result<Option<Item>> {
         let get = self.clients.reports.get_item().table_name(&self.place.transfers_table);
         let get = get.key("transferId", text(self.place.partition.as_str())).key("record", text(record)).consistent_read(true);
         Ok(self.ask(&format!("read record {record}"), get.send())?.item)
     }
 
     /// An update of a record that names these attributes and no others: the policy of ends allows those of agents alone.
-    fn update_record(&self, record: &str, attributes: Attributes) -> UpdateItemFluentBuilder {
+    pub(super) fn update_record(&self, record: &str, attributes: Attributes) -> UpdateItemFluentBuilder {
         let assignments: Vec<String> = (0..attributes.len()).map(|at| format!("#a{at} = :a{at}")).collect();
         let mut update = self.clients.reports.update_item().table_name(&self.place.transfers_table);
         update = update.key("transferId", text(self.place.partition.as_str())).key("record", text(record));
@@ -120,8 +123,7 @@ impl Aws {
     }
 
     fn chunk_key(&self, chunk: u64) -> Item {
-        let range = range_key(self.place.partition.as_str(), chunk / self.range_size);
-        HashMap::from([("rangeKey".to_owned(), text(range)), ("itemKey".to_owned(), text(item_key(chunk)))])
+        self.key_in_range(chunk / self.range_size, &item_key(chunk))
     }
 
     /// One attempt at an object, or at a range of it as far as the object goes: neither shorter nor longer than that.
@@ -152,19 +154,43 @@ impl Aws {
         Ok(deliveries.iter().filter_map(|delivery| Undelivered::unless_written(delivery, items.get(&delivery.chunk))).collect())
     }
 
-    fn chunk_keys(&self, chunks: &[u64]) -> Result<HashMap<String, KeysAndAttributes>> {
-        let keys = chunks.iter().map(|chunk| self.chunk_key(*chunk)).collect();
-        let request = KeysAndAttributes::builder().set_keys(Some(keys)).consistent_read(true).build();
-        let request = request.map_err(|error| unavailable("read chunks", &error))?;
-        Ok(HashMap::from([(self.place.chunks_table.clone(), request)]))
+    /// Items of the chunk table that are there, in any order.
+    pub(super) fn items(&self, what: &str, keys: &[Item]) -> Result<Vec<Item>> {
+        let mut found = Vec::with_capacity(keys.len());
+        for batch in keys.chunks(BATCH_KEYS) {
+            let request = KeysAndAttributes::builder().set_keys(Some(batch.to_vec())).consistent_read(true).build();
+            let request = request.map_err(|error| unavailable(what, &error))?;
+            let mut left = HashMap::from([(self.place.chunks_table.clone(), request)]);
+            // A table that is throttled leaves some out: asked for again, since one that is left out would count as gone.
+            for attempt in 0..=UNPROCESSED_ATTEMPTS {
+                let get = self.clients.chunks.batch_get_item().set_request_items(Some(left));
+                let answer = self.ask(what, get.send())?;
+                found.extend(answer.responses.unwrap_or_default().into_values().flatten());
+                left = answer.unprocessed_keys.unwrap_or_default();
+                if left.is_empty() {
+                    break;
+                }
+                if attempt == UNPROCESSED_ATTEMPTS || self.stop.sleep(self.times.pause * (1 << attempt)) {
+                    return Err(ControlError::Unavailable { what: what.to_owned(), why: "some were left unprocessed".to_owned() });
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// The key of an item that a range has besides its chunks.
+    pub(super) fn key_in_range(&self, range: u64, item: &str) -> Item {
+        let range = range_key(self.place.partition.as_str(), range);
+        HashMap::from([("rangeKey".to_owned(), text(range)), ("itemKey".to_owned(), text(item))])
+    }
+
+    pub(super) fn update_chunks(&self) -> UpdateItemFluentBuilder {
+        self.clients.chunks.update_item().table_name(&self.place.chunks_table)
     }
 
     /// An update of a chunk's item that holds only while it is PENDING in this attempt.
     fn update_pending(&self, chunk: u64, attempt: u32) -> UpdateItemFluentBuilder {
-        self.clients
-            .chunks
-            .update_item()
-            .table_name(&self.place.chunks_table)
+        self.update_chunks()
             .set_key(Some(self.chunk_key(chunk)))
             .condition_expression(chunk_changes::GUARD)
             .expression_attribute_names("#state", "state")
@@ -207,23 +233,24 @@ impl Control for Aws {
         until_answered(&self.stop, self.patience, write).map(drop)
     }
 
-    fn lease(&self, range: u64, owner: &str, epoch: u64) -> Result<()> {
-        let what = format!("lease range {range}");
-        let update = self.clients.chunks.update_item().table_name(&self.place.chunks_table);
-        let update = update
-            .key("rangeKey", text(range_key(self.place.partition.as_str(), range)))
-            .key("itemKey", text("lease"))
-            .update_expression(chunk_changes::LEASE)
-            .condition_expression(chunk_changes::LEASE_GUARD)
-            .expression_attribute_names("#owner", "owner")
-            .expression_attribute_names("#epoch", "epoch")
-            .expression_attribute_values(":owner", text(owner))
-            .expression_attribute_values(":epoch", number(epoch))
-            .expression_attribute_values(":expiresAt", number(format!("{:.0}", unix_now() + LEASE_KEPT.as_secs_f64())));
-        match self.change(&what, update)? {
-            true => Ok(()),
-            false => Err(ControlError::LeaseLost { range, owner: "another sender of the same or a later epoch".to_owned() }),
-        }
+    fn lease(&self, range: u64, owner: &Owner, retired: Option<&Retired>) -> Result<bool> {
+        self.take_lease(range, owner, retired)
+    }
+
+    fn leases(&self, ranges: &[u64]) -> Result<Vec<Option<Leased>>> {
+        self.read_leases(ranges)
+    }
+
+    fn settle(&self, range: u64, owner: &Owner) -> Result<bool> {
+        self.settle_range(range, owner)
+    }
+
+    fn finish(&self) -> Result<Option<Finish>> {
+        self.read_finish()
+    }
+
+    fn take_finish(&self, finish: &Finish, retired: Option<&Retired>) -> Result<bool> {
+        self.lease_finish(finish, retired)
     }
 
     fn range_chunks(&self, range: u64) -> Result<Vec<Chunk>> {
@@ -240,26 +267,9 @@ impl Control for Aws {
     }
 
     fn chunks(&self, chunks: &[u64]) -> Result<Vec<Chunk>> {
-        let mut found = Vec::with_capacity(chunks.len());
-        for batch in chunks.chunks(BATCH_KEYS) {
-            let mut left = self.chunk_keys(batch)?;
-            // A table that is throttled leaves some out: asked for again, since one that is left out would count as gone.
-            for attempt in 0..=UNPROCESSED_ATTEMPTS {
-                let get = self.clients.chunks.batch_get_item().set_request_items(Some(left));
-                let answer = self.ask("read chunks", get.send())?;
-                for item in answer.responses.unwrap_or_default().into_values().flatten() {
-                    found.push(aws_items::chunk(&item).map_err(|why| malformed("read chunks", why))?);
-                }
-                left = answer.unprocessed_keys.unwrap_or_default();
-                if left.is_empty() {
-                    break;
-                }
-                if attempt == UNPROCESSED_ATTEMPTS || self.stop.sleep(self.times.pause * (1 << attempt)) {
-                    return Err(ControlError::Unavailable { what: "read chunks".to_owned(), why: "some were left unprocessed".to_owned() });
-                }
-            }
-        }
-        Ok(found)
+        let keys: Vec<Item> = chunks.iter().map(|chunk| self.chunk_key(*chunk)).collect();
+        let items = self.items("read chunks", &keys)?;
+        items.iter().map(|item| aws_items::chunk(item).map_err(|why| malformed("read chunks", why))).collect()
     }
 
     fn deliver(&self, deliveries: &[Delivery]) -> Result<Vec<Undelivered>> {

@@ -42,6 +42,10 @@ pub fn number(value: impl ToString) -> AttributeValue {
     AttributeValue::N(value.to_string())
 }
 
+pub const fn flag(value: bool) -> AttributeValue {
+    AttributeValue::Bool(value)
+}
+
 pub fn list(values: impl IntoIterator<Item = AttributeValue>) -> AttributeValue {
     AttributeValue::L(values.into_iter().collect())
 }

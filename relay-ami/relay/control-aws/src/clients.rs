@@ -129,10 +129,10 @@ impl Clients {
         let times = &setup.times;
         let retries = RetryConfig::standard().with_max_attempts(CALL_ATTEMPTS).with_initial_backoff(times.backoff);
         let stalled = aws_sdk_s3::config::StalledStreamProtectionConfig::enabled().grace_period(times.stalled).build();
-        let http = http_client(match &setup.proxy {
-            Some(proxy) => Some(proxy.clone()),
-            None => proxy::from_environment()?,
-        });
+        let http = match &setup.proxy {
+            Some(proxy) => http_through(Some(proxy.clone())),
+            None => http_client()?,
+        };
         let mut loader = aws_config::defaults(BehaviorVersion::latest())
             .http_client(http.clone())
             .region(Region::new(region.to_owned()))
@@ -173,8 +173,16 @@ impl Clients {
     }
 }
 
-/// Connections by our own resolver, and through a proxy if there is one.
-fn http_client(proxy: Option<ProxyConfig>) -> SharedHttpClient {
+/// Connections by our own resolver, and through the proxy that the environment names, if any.
+///
+/// # Errors
+///
+/// If that cannot be a proxy.
+pub fn http_client() -> Result<SharedHttpClient, ControlError> {
+    Ok(http_through(proxy::from_environment()?))
+}
+
+fn http_through(proxy: Option<ProxyConfig>) -> SharedHttpClient {
     let tls = Provider::Rustls(CryptoMode::AwsLc);
     let Some(proxy) = proxy else { return Builder::new().tls_provider(tls).build_with_resolver(Names::default()) };
     let names = Names::default();

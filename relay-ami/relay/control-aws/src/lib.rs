@@ -10,5 +10,7 @@ mod aws_items;
 mod calls;
 mod chunk_changes;
 pub mod clients;
+pub mod credentials;
+mod leases;
 mod names;
 pub mod proxy;

@@ -5,6 +5,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
 pub mod defaults;
+pub mod leases;
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -13,10 +14,11 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use crate::defaults::CONTROL_PAUSE;
+use crate::leases::{Finish, Leased, Owner};
 use cpt_process::stop::Stop;
 use cpt_wire::documents::chunk::{Chunk, ChunkState};
 use cpt_wire::documents::event::{Event, FailureReason, Progress};
-use cpt_wire::documents::membership::Membership;
+use cpt_wire::documents::membership::{Membership, Retired};
 pub use cpt_wire::documents::seat::{Role, Seat};
 use cpt_wire::documents::text::{HexDigest, PathId};
 
@@ -96,11 +98,10 @@ pub struct Undelivered {
 }
 
 impl Undelivered {
-    /// None where the item is DELIVERED with the same digest: it was written, and the answer was lost.
+    /// None where the item is DELIVERED, of whatever digest: what came last is in place, and both ends are compared in the end.
     pub fn unless_written(delivery: &Delivery, item: Option<&Chunk>) -> Option<Self> {
         let why = match item {
-            Some(item) if item.state == ChunkState::Delivered && item.digest.as_ref() == Some(&delivery.digest) => return None,
-            Some(item) if item.state == ChunkState::Delivered => "the table has it as DELIVERED with another digest".to_owned(),
+            Some(item) if item.state == ChunkState::Delivered => return None,
             Some(item) => {
                 let state = format!("{:?}", item.state).to_uppercase();
                 format!("the table has it as {state} in attempt {}; this was attempt {}", item.attempt, delivery.attempt)
@@ -134,8 +135,18 @@ pub trait Control: Send + Sync {
     /// An object, or a range of its bytes.
     fn read_object(&self, key: &str, range: Option<Range<u64>>) -> Result<Vec<u8>>;
     fn write_object(&self, key: &str, bytes: Vec<u8>) -> Result<()>;
-    /// Takes the lease of a range for `owner` in `epoch`: when nobody of this or a later epoch has it.
-    fn lease(&self, range: u64, owner: &str, epoch: u64) -> Result<()>;
+    /// Takes the lease of a range: where nobody has it, an earlier process of the same seat, or one that is `retired`. `false` where
+    /// another seat has it; an error where a later process of the same seat does.
+    fn lease(&self, range: u64, owner: &Owner, retired: Option<&Retired>) -> Result<bool>;
+    /// The leases of ranges, in their order; none of one that nobody has.
+    fn leases(&self, ranges: &[u64]) -> Result<Vec<Option<Leased>>>;
+    /// Notes that a range is settled; `false` where `owner` does not have its lease any more.
+    fn settle(&self, range: u64, owner: &Owner) -> Result<bool>;
+    /// The lease of the finish; none where nobody has it.
+    fn finish(&self) -> Result<Option<Finish>>;
+    /// Takes the lease of the finish, or changes its receiver: where nobody has it, a process of the same seat, or one that is
+    /// `retired`. `false` where another seat has it.
+    fn take_finish(&self, finish: &Finish, retired: Option<&Retired>) -> Result<bool>;
     /// The chunk items of a range, ascending.
     fn range_chunks(&self, range: u64) -> Result<Vec<Chunk>>;
     /// Chunk items by number, as they are now.

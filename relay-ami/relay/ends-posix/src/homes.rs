@@ -22,6 +22,7 @@ use super::staging::{NEW, Staging, new_mode};
 use super::tree::{BENEATH, split};
 use cpt_process::thread::lock;
 use cpt_wire::documents::percent;
+use cpt_wire::documents::seat::Seat;
 
 /// Directories that are remembered: files come sorted by directory, on some tens of streams.
 const REMEMBERED: usize = 1024;
@@ -51,6 +52,8 @@ pub struct Homes {
     root: OwnedFd,
     /// Name of each staging directory.
     name: String,
+    /// That of this receiver, where it has others beside it.
+    seat: Option<Seat>,
     domain: Domain,
     first: Arc<Staging>,
     state: Mutex<State>,
@@ -66,9 +69,9 @@ struct State {
 
 impl Homes {
     /// With what earlier processes left in other places than the `first` staging directory.
-    pub fn open(root: OwnedFd, name: &str, first: Arc<Staging>) -> io::Result<Self> {
+    pub fn open(root: OwnedFd, name: &str, seat: Option<Seat>, first: Arc<Staging>) -> io::Result<Self> {
         let domain = domain_of(&root)?;
-        let homes = Self { root, name: name.to_owned(), domain, first, state: Mutex::default() };
+        let homes = Self { root, name: name.to_owned(), seat, domain, first, state: Mutex::default() };
         homes.recall()?;
         Ok(homes)
     }
@@ -191,7 +194,7 @@ impl Homes {
                 return Ok(Arc::clone(known));
             }
             write_note(&mut state.list, &self.first, 'f', way)?.sync_data()?;
-            match self.open_directory(way).and_then(|parent| Staging::open(&parent, &self.name)) {
+            match self.open_directory(way).and_then(|parent| Staging::open(&parent, &self.name, self.seat)) {
                 Ok(staging) => {
                     let staging = Arc::new(staging);
                     state.others.push((way.to_vec(), Arc::clone(&staging)));
@@ -216,11 +219,24 @@ impl Homes {
     fn recall(&self) -> io::Result<()> {
         let Some(mut list) = self.first.open_own(ELSEWHERE)? else { return Ok(()) };
         let text = io::read_to_string(&mut list)?;
+        lock(&self.state).list = Some(list);
+        self.recall_from(&text)
+    }
+
+    /// The same of what another receiver, whose directory this is, left in other places.
+    pub fn recall_of(&self, directory: &OwnedFd) -> io::Result<()> {
+        match fs::openat(directory, ELSEWHERE, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) {
+            Ok(list) => self.recall_from(&io::read_to_string(File::from(list))?),
+            Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn recall_from(&self, text: &str) -> io::Result<()> {
         let mut notes: Vec<&str> = text.lines().collect();
         notes.sort_unstable();
         notes.dedup();
         let mut state = lock(&self.state);
-        state.list = Some(list);
         for (kind, path) in notes.iter().filter_map(|note| note.split_once(' ')) {
             let path = percent::decode(path).map_err(io::Error::other)?;
             // What is not there now, with its disk, say, is no obstacle.
@@ -229,8 +245,11 @@ impl Homes {
                 if let Err(error) = self.remove_made(&directory) {
                     tracing::warn!(%error, "a file of an earlier receiver");
                 }
-            } else if fs::statat(&directory, &*self.name, AtFlags::SYMLINK_NOFOLLOW).is_ok() && domain_of(&directory)? != self.domain {
-                state.others.push((path, Arc::new(Staging::open(&directory, &self.name)?)));
+            } else if fs::statat(&directory, &*self.name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+                && domain_of(&directory)? != self.domain
+                && !state.others.iter().any(|(known, _)| *known == path)
+            {
+                state.others.push((path, Arc::new(Staging::open(&directory, &self.name, self.seat)?)));
             }
         }
         Ok(())

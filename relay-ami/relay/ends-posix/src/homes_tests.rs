@@ -18,8 +18,8 @@ struct Site {
 
 fn open(path: &Path) -> Homes {
     let root = OwnedFd::from(File::open(path).unwrap());
-    let first = Arc::new(Staging::open(&root, NAME).unwrap());
-    Homes::open(root, NAME, first).unwrap()
+    let first = Arc::new(Staging::open(&root, NAME, None).unwrap());
+    Homes::open(root, NAME, None, first).unwrap()
 }
 
 impl Site {
@@ -85,7 +85,7 @@ fn a_file_of_a_directory_of_a_team_has_the_teams_group() {
     let site = Site::new();
     let team = site.folder.path().join("team");
     let Some(group) = other_group(&team) else {
-        eprintln!("skipped: this user has but one group");
+        cpt_skipped::skipped("this user has but one group");
         return;
     };
     std::os::unix::fs::chown(&team, None, Some(group)).unwrap();
@@ -108,7 +108,7 @@ fn a_file_gets_the_access_control_list_of_its_directory() {
     let site = Site::new();
     let team = site.folder.path().join("team");
     if fs::setxattr(&team, "system.posix_acl_default", &ACL, fs::XattrFlags::empty()).is_err() {
-        eprintln!("skipped: no access control lists here");
+        cpt_skipped::skipped("no access control lists here");
         return;
     }
     assert!(site.homes.of(b"team").unwrap().hands_on());

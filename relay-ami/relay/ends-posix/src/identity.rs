@@ -134,13 +134,27 @@ pub fn birth_of(file: &File) -> i64 {
     birth(file, "")
 }
 
+/// Magic numbers of `statfs` (linux/magic.h, and Lustre's own).
+const FUSE: i64 = 0x6573_5546;
+const CIFS: i64 = 0xff53_4d42;
+const SMB2: i64 = 0xfe53_4d42;
+const NFS: i64 = 0x6969;
+const LUSTRE: i64 = 0x0bd0_0bd0;
+const CEPH: i64 = 0x00c3_6400;
+
 /// Returns whether a file has the same inode each time that it is opened. FUSE and shares of Windows make them up as they go.
 pub fn keeps_inodes(file: &impl AsFd) -> bool {
-    const FUSE: i64 = 0x6573_5546;
-    const CIFS: i64 = 0xff53_4d42;
-    const SMB2: i64 = 0xfe53_4d42;
+    kind(file).is_some_and(|kind| ![FUSE, CIFS, SMB2].contains(&kind))
+}
+
+/// Returns whether other machines may change what is there, so that this one's kernel may know less than their server.
+pub fn is_shared(file: &impl AsFd) -> bool {
+    kind(file).is_some_and(|kind| [FUSE, CIFS, SMB2, NFS, LUSTRE, CEPH].contains(&kind))
+}
+
+fn kind(file: &impl AsFd) -> Option<i64> {
     #[allow(clippy::useless_conversion, reason = "it has another type on other machines")]
-    rustix::fs::fstatfs(file).is_ok_and(|found| ![FUSE, CIFS, SMB2].contains(&i64::from(found.f_type)))
+    rustix::fs::fstatfs(file).ok().map(|found| i64::from(found.f_type))
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use std::sync::Mutex;
 use rustix::fs::{self, AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::answers;
 use super::identity::{Identity, Linked};
 use super::nameless::nameless;
 use crate::defaults::HOLES_OF_ALL;
@@ -72,7 +73,7 @@ impl Parts {
 
 impl Known {
     /// Nothing yet; what is not in memory goes into these files.
-    fn within(whole: Option<File>, linked: Option<File>) -> Self {
+    pub fn within(whole: Option<File>, linked: Option<File>) -> Self {
         Self { whole: EntryTable::new(whole), linked: Linked::within(linked), ..Self::default() }
     }
 
@@ -218,7 +219,7 @@ impl Journal {
         };
         let (known, length) = read(Known::within(self.nameless(), self.nameless()), BufReader::new(&file), &head)?;
         if length == 0 {
-            fs::unlinkat(&self.partial, NAME, AtFlags::empty())?;
+            answers::removed(fs::unlinkat(&self.partial, NAME, AtFlags::empty()))?;
             return Ok(known);
         }
         // What follows would be cut off from its beginning.
@@ -299,6 +300,15 @@ impl State {
         self.length += self.gathered.len() as u64;
         self.gathered.clear();
         Ok(())
+    }
+}
+
+/// Reads what the receiver of a directory has noted of a plan, whether it runs or not; nothing is changed.
+pub fn read_of(directory: &OwnedFd, plan: &PlanId, proof: Proof, known: Known) -> io::Result<Known> {
+    match fs::openat(directory, NAME, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) {
+        Ok(file) => Ok(read(known, BufReader::new(File::from(file)), &Record::of_plan(plan, proof))?.0),
+        Err(Errno::NOENT) => Ok(known),
+        Err(error) => Err(error.into()),
     }
 }
 

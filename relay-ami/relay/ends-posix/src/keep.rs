@@ -13,10 +13,12 @@ use std::sync::{Arc, Mutex};
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
+use super::answers;
 use super::identity::{Identity, Linked, identity_of};
 use super::parent::in_own;
 use super::tour::WITHIN;
 use super::tree::{NEW_DIRECTORY, make_directory, split};
+use cpt_ends::above::is_kept_under;
 use cpt_process::thread::lock;
 use cpt_wire::documents::text::{KeepName, TransferId};
 
@@ -37,13 +39,6 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Returns whether a path at the destination is here, on a file system that takes spellings for one name too.
-    pub fn holds(name: &KeepName, path: &[u8]) -> bool {
-        let top = path.split(|byte| *byte == b'/').next().unwrap_or_default();
-        let fold = |text: &str| text.to_uppercase().to_lowercase();
-        top == name.as_str().as_bytes() || std::str::from_utf8(top).is_ok_and(|top| fold(top) == fold(name.as_str()))
-    }
-
     /// The directory of the so-many-th version of what is at a path.
     fn directory(&self, version: u32) -> String {
         if version == 1 { self.transfer.to_string() } else { format!("{}.{version}", self.transfer) }
@@ -72,7 +67,7 @@ impl Keep {
     /// Refuses the path of an entry of the source that would land here.
     pub fn check(&self, path: &[u8]) -> io::Result<()> {
         let why = || format!("lands in {}, where what is replaced is kept", self.of.name);
-        if Kept::holds(&self.of.name, path) { Err(io::Error::new(io::ErrorKind::InvalidInput, why())) } else { Ok(()) }
+        if is_kept_under(&self.of.name, path) { Err(io::Error::new(io::ErrorKind::InvalidInput, why())) } else { Ok(()) }
     }
 
     /// Notes what this transfer has placed.
@@ -263,7 +258,8 @@ impl Move<'_> {
             // The file system has no exchange: what came there since the look is lost.
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
                 let rename = || fs::renameat(self.staging, self.name, self.parent, self.base);
-                return in_own(self.parent, rename).map(|()| true).map_err(self.not_moved);
+                let renamed = answers::renamed(in_own(self.parent, rename), self.staging, self.name, self.parent, self.base);
+                return renamed.map(|()| true).map_err(self.not_moved);
             }
             Err(error) => return Err((self.not_moved)(error)),
         }
@@ -271,7 +267,7 @@ impl Move<'_> {
         let kept = if is_directory(&out) {
             Err((self.not_moved)(Errno::ISDIR))
         } else if out.st_ino == inode {
-            Ok(fs::unlinkat(self.staging, self.name, AtFlags::empty())?)
+            Ok(answers::removed(fs::unlinkat(self.staging, self.name, AtFlags::empty()))?)
         } else {
             self.keep.take(self.staging, OsStr::new(self.name), self.path)
         };

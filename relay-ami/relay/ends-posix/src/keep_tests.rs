@@ -14,7 +14,7 @@ fn kept(transfer: &str) -> Kept {
 }
 
 fn tree(root: &Path) -> Tree {
-    Tree::open(root, &TransferId::new("t").unwrap()).unwrap().keeping(Some(kept("t"))).unwrap()
+    Tree::open(root, &TransferId::new("t").unwrap(), None).unwrap().keeping(Some(kept("t"))).unwrap()
 }
 
 /// Places a file as a receiver does.
@@ -76,7 +76,7 @@ fn another_transfer_and_another_process_of_the_same_one_take_nothing_away() {
     let root = folder.path();
     for (transfer, content) in [("t", "1"), ("t", "2"), ("u", "3"), ("t", "4")] {
         write(root.join("f"), content).unwrap();
-        let tree = Tree::open(root, &TransferId::new("t").unwrap()).unwrap().keeping(Some(kept(transfer))).unwrap();
+        let tree = Tree::open(root, &TransferId::new("t").unwrap(), None).unwrap().keeping(Some(kept(transfer))).unwrap();
         place(&tree, "f", "new").unwrap();
     }
     let there = ["t/f", "t.2/f", "u/f", "t.3/f"].map(|path| read(root, &format!(".kept/{path}")).unwrap());
@@ -184,7 +184,7 @@ fn a_directory_that_is_a_link_or_no_directory_is_refused_and_nothing_is_replaced
     for make in [|path: &Path| symlink("/tmp", path).unwrap(), |path: &Path| write(path, "x").unwrap()] {
         let folder = tempfile::tempdir().unwrap();
         make(&folder.path().join(NAME));
-        let opened = Tree::open(folder.path(), &TransferId::new("t").unwrap()).unwrap().keeping(Some(kept("t")));
+        let opened = Tree::open(folder.path(), &TransferId::new("t").unwrap(), None).unwrap().keeping(Some(kept("t")));
         let error = opened.err().unwrap().to_string();
         assert!(error.contains(".kept is no directory") && error.contains("$.keepReplaced"), "{error}");
     }

@@ -3,6 +3,7 @@
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
+mod answers;
 mod attributes;
 mod basis;
 mod collisions;
@@ -11,6 +12,8 @@ mod disk;
 mod file_map;
 mod first_names;
 mod following;
+mod gathering;
+mod heads;
 mod holes;
 mod homes;
 mod identity;
@@ -27,6 +30,7 @@ mod partial;
 mod path_list;
 mod readback;
 mod removal;
+mod renewal;
 mod room;
 mod roots;
 mod source;
@@ -59,6 +63,7 @@ pub use roots::{Access, check_kernel, enforce, make, owner, quoted};
 pub use source::PosixSource;
 pub use unkept::cannot_keep;
 
+use gathering::Gathering;
 use journal::{Known, Parts};
 use keep::Keep;
 use measured::Measured;
@@ -70,9 +75,12 @@ use tree::Tree;
 use view::Sight;
 
 use cpt_ends::above::leading;
-use cpt_ends::{Basis, Capabilities, Destination, LargeFile, Left, OpenDestination, Placed, Remover, Room, SmallFile, Tour, View};
+use cpt_ends::{
+    Basis, Capabilities, Destination, Gathered, GoesOn, LargeFile, Left, OpenDestination, Placed, Remover, Room, SmallFile, Tour, View,
+};
 use cpt_process::thread::lock;
 use cpt_wire::digest::{Digest, Proof};
+use cpt_wire::documents::seat::Seat;
 use cpt_wire::documents::text::{DirectoryId, KeepName, LandingPath, PlanId, TransferId};
 use cpt_wire::frame::SegmentHeader;
 
@@ -83,13 +91,15 @@ pub struct PosixDestination {
     kept: Option<Kept>,
     /// Directories that lead to what arrives, and that no source has.
     leading: BTreeSet<Vec<u8>>,
+    /// The receiver's seat, where others write into the directory too.
+    seat: Option<Seat>,
 }
 
 impl PosixDestination {
     /// By an absolute path.
     #[must_use]
     pub const fn new(path: PathBuf) -> Self {
-        Self { path, kept: None, leading: BTreeSet::new() }
+        Self { path, kept: None, leading: BTreeSet::new(), seat: None }
     }
 
     /// The same, where these directories and all above them lead to what arrives. Whoever makes one gives it no mode and no time of a
@@ -97,6 +107,12 @@ impl PosixDestination {
     #[must_use]
     pub fn making(self, directories: &[LandingPath]) -> Self {
         Self { leading: leading(directories.iter().map(|path| path.as_str().as_bytes())), ..self }
+    }
+
+    /// The same, of a receiver that has others beside it: files whose parts come to several of them wait until one gathers all.
+    #[must_use]
+    pub fn beside_others(self, seat: Option<Seat>) -> Self {
+        Self { seat, ..self }
     }
 
     #[must_use]
@@ -132,7 +148,7 @@ impl Destination for PosixDestination {
     }
 
     fn open(&self, transfer: &TransferId, plan: &PlanId, part_size: u64, proof: Proof) -> io::Result<(Box<dyn OpenDestination>, Left)> {
-        let tree = Tree::open(&self.path, transfer)?.leading(self.leading.clone()).keeping(self.kept.clone())?;
+        let tree = Tree::open(&self.path, transfer, self.seat)?.leading(self.leading.clone()).keeping(self.kept.clone())?;
         let (open, left) = Open::new(self.path.clone(), tree, plan, part_size, proof)?;
         Ok((Box::new(open), left))
     }
@@ -152,6 +168,9 @@ struct Open {
     tree: Arc<Tree>,
     /// Parts that earlier receivers left of files of which none has come yet.
     left: Mutex<HashMap<u64, Parts>>,
+    plan: PlanId,
+    part_size: u64,
+    proof: Proof,
 }
 
 impl Open {
@@ -179,7 +198,8 @@ impl Open {
             placed.iter().filter_map(|(_, placed)| placed.version).for_each(|version| keep.placed(&version.into()));
         }
         let left = Left { placed, begun: kept.keys().copied().collect() };
-        Ok((Self { path, tree: Arc::new(tree), left: Mutex::new(kept) }, left))
+        let (tree, plan) = (Arc::new(tree), plan.clone());
+        Ok((Self { path, tree, left: Mutex::new(kept), plan, part_size, proof }, left))
     }
 
     /// The path leads to the directory that files go to. Whoever moves that away takes the files with it.
@@ -217,6 +237,9 @@ impl OpenDestination for Open {
         // Said before the first byte, not after the last.
         self.tree.is_free(&header.path)?;
         let left = lock(&self.left).remove(&header.entry);
+        if let Some(heads) = &self.tree.heads {
+            heads.note(&self.plan, header)?;
+        }
         let (file, kept) = Large::begin(&self.tree, header, left)?;
         Ok((Box::new(file), kept))
     }
@@ -273,7 +296,7 @@ impl OpenDestination for Open {
     fn check_there(&self) -> io::Result<()> {
         let own = fs::fstat(&self.tree.staging.directory)?;
         let is_own = |found: &fs::Stat| (found.st_dev, found.st_ino) == (own.st_dev, own.st_ino);
-        match fs::statat(&self.tree.root, &*self.tree.partial_name, AtFlags::SYMLINK_NOFOLLOW) {
+        match fs::statat(&self.tree.root, self.tree.own_name(), AtFlags::SYMLINK_NOFOLLOW) {
             Ok(found) if is_own(&found) => self.check_path(),
             Ok(_) | Err(Errno::NOENT) if !self.tree.is_tidied.load(Ordering::SeqCst) => {
                 Err(io::Error::other(format!("{} was removed from it while the transfer ran", self.tree.partial_name)))
@@ -289,6 +312,13 @@ impl OpenDestination for Open {
 
     fn finish(&self, removed: &dyn Fn()) -> io::Result<()> {
         self.tree.remove_partial(removed)
+    }
+
+    fn gather(&self, in_doubt: &[Seat], goes_on: GoesOn<'_>) -> io::Result<Gathered> {
+        self.sync_notes()?;
+        lock(&self.left).clear();
+        let Self { tree, plan, part_size, proof, .. } = self;
+        Gathering { tree, plan, part_size: *part_size, proof: *proof, in_doubt }.run(goes_on)
     }
 
     fn close(&self) {

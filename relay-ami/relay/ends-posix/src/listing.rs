@@ -13,15 +13,13 @@ use super::collisions::leave_out_collisions;
 use super::first_names::FirstNames;
 use super::following::{Following, Way};
 use super::identity::modified_ns;
-use super::keep::Kept;
 use super::keeping;
 use super::path_list::PathList;
 use super::roots::{Astray, Root, Step};
 use super::tree::PARTIAL;
 use crate::user::Accounts;
 use cpt_ends::Halted;
-use cpt_ends::above::above;
-use cpt_ends::above::order;
+use cpt_ends::above::{above, is_kept_under, order};
 use cpt_ends::select::Selector;
 use cpt_ends::{Each, Listed};
 use cpt_wire::documents::attributes::Preserve;
@@ -190,7 +188,7 @@ impl Selected<'_> {
             walk.pass();
             return each(Listed::LeftOut(path, reason));
         }
-        if self.free.is_some_and(|name| Kept::holds(name, &path)) {
+        if self.free.is_some_and(|name| is_kept_under(name, &path)) {
             walk.pass();
             let why = "lands where $.keepReplaced keeps what is replaced: leave it out with $.select.exclude, or give that another name";
             return each(problem(&walk.source(), why));

@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{self, AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
+use super::answers;
 use super::attributes::times;
 use super::identity::{identity_of, modified_ns};
 use super::nameless::nameless;
@@ -114,7 +115,7 @@ pub fn among(partial: &OwnedFd) -> io::Result<(Measured, Mode)> {
         let has = Mode::from_raw_mode(fs::fstat(&file)?.st_mode);
         Ok((file, has))
     };
-    let removed = || fs::unlinkat(partial, PROBE, AtFlags::empty());
+    let removed = || answers::removed(fs::unlinkat(partial, PROBE, AtFlags::empty()));
     let (first, all) = made(PERMISSIONS)?;
     let measured = Measured::of(&first);
     removed()?;
@@ -123,6 +124,15 @@ pub fn among(partial: &OwnedFd) -> io::Result<(Measured, Mode)> {
     removed()?;
     let masked = if few & PERMISSIONS == NEW_FILE { PERMISSIONS - all } else { PERMISSIONS };
     Ok((measured, masked))
+}
+
+/// Returns whether what this process makes in a directory is another user's, who is this one there: a server may take root for nobody.
+pub fn makes_files_of(directory: &OwnedFd, user: u32) -> bool {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let _ = fs::unlinkat(directory, PROBE, AtFlags::empty());
+    let Ok(file) = fs::openat(directory, PROBE, flags, NEW_FILE) else { return false };
+    let _ = fs::unlinkat(directory, PROBE, AtFlags::empty());
+    fs::fstat(&file).is_ok_and(|stat| stat.st_uid == user)
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ pub fn finish_file(
 ) -> io::Result<()> {
     if *attributes != Attributes::default() {
         let mode = staging.measured.modes.then_some(mode);
-        keeping::apply(&staging.directory, OsStr::new(name), FileType::RegularFile, attributes, mode)?;
+        keeping::apply(staging.of(name), OsStr::new(name), FileType::RegularFile, attributes, mode)?;
     } else if !is_made_so && staging.measured.modes {
         fs::fchmod(file, kept(mode))?;
     }
@@ -199,7 +199,10 @@ impl Large {
             }
             // The file is made anew: the next receiver must not take the old parts for what is in it.
             Some(_) => {
-                tree.discard(entry);
+                // Another receiver may be writing the one that is there.
+                if home.staging.shared().is_none() {
+                    tree.discard(entry);
+                }
                 tree.journal.forgotten(entry)?;
                 tree.journal.sync()?;
                 BTreeMap::new()
@@ -214,6 +217,33 @@ impl Large {
 }
 
 impl Large {
+    /// The file that was just made in the place of another one.
+    pub fn anew(tree: &Arc<Tree>, header: &SegmentHeader, file: File) -> io::Result<Self> {
+        let (attributes, home, born_ns) = (attributes(header)?, tree.home(&header.path)?, birth_of(&file));
+        let (tree, header, holes) = (Arc::clone(tree), header.clone(), Mutex::default());
+        Ok(Self { tree, home, header, attributes, file, holes, born_ns, goes_on: false })
+    }
+
+    pub const fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Holes of the source are to be holes here.
+    pub const fn is_sparse(&self) -> bool {
+        self.attributes.sparse
+    }
+
+    fn place_as(&self, name: &str) -> io::Result<Option<Version>> {
+        self.tree.place(&self.home, name, &self.header.path, &self.attributes)
+    }
+
+    /// By a name that no other receiver knows: one that was given up, and wakes, may not put half a file of another one into its place.
+    fn place_own(&self, name: &str) -> io::Result<Option<Version>> {
+        let (staging, own) = (&self.home.staging, self.tree.unique_name(self.header.entry));
+        staging.take_back(name, &own, &self.file)?;
+        self.place_as(&own).inspect_err(|_| staging.give_back(&own, name))
+    }
+
     /// What an error is where somebody has removed the file: none of its parts is there any more.
     fn without_file(&self, error: io::Error) -> io::Error {
         if error.kind() == io::ErrorKind::NotFound && !self.home.staging.has(self.header.entry) {
@@ -267,7 +297,7 @@ impl LargeFile for Large {
         })
     }
 
-    fn prepare_sync(&self) -> io::Result<()> {
+    fn prepare_sync(&self, _: Range<u64>) -> io::Result<()> {
         self.home.staging.prepare_sync(&self.file)
     }
 
@@ -292,10 +322,10 @@ impl LargeFile for Large {
     }
 
     fn place(&self) -> io::Result<Option<Version>> {
-        let (name, SegmentHeader { mode, mtime_ns, path, .. }) = (self.header.entry.to_string(), &self.header);
+        let (name, SegmentHeader { mode, mtime_ns, .. }) = (self.header.entry.to_string(), &self.header);
         let staging = &self.home.staging;
         let version = finish_file(staging, &self.file, &name, *mode, false, *mtime_ns, &self.attributes)
-            .and_then(|()| self.tree.place(&self.home, &name, path, &self.attributes))
+            .and_then(|()| if staging.shared().is_some() { self.place_own(&name) } else { self.place_as(&name) })
             .map_err(|error| self.without_file(error))?;
         // Whether the file is still the one that an earlier receiver wrote to could not be seen: it is read again at the end.
         Ok(version.filter(|_| self.born_ns != 0 || !self.goes_on))

@@ -5,16 +5,18 @@ use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use rustix::fs::{self, AtFlags, FallocateFlags, FileType, FlockOperation, Mode, OFlags};
+use rustix::fs::{self, AtFlags, FallocateFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
+use super::answers;
 use super::attributes::kept;
 use super::identity::birth;
 use super::measured::{self, Measured};
 use super::tree::{BENEATH, NEW_DIRECTORY, make_directory};
 use cpt_process::EXIT_TIMEOUT;
+use cpt_wire::documents::seat::{Role, Seat};
 
 const NEW_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
 const PERMISSIONS: Mode = Mode::RWXU.union(Mode::RWXG).union(Mode::RWXO);
@@ -23,9 +25,15 @@ pub const NEW: OFlags = OFlags::RDWR.union(OFlags::CREATE).union(OFlags::EXCL).u
 /// Magic numbers of `statfs` (linux/magic.h).
 const TMPFS_MAGIC: fs::FsWord = 0x0102_1994;
 const FUSE_SUPER_MAGIC: fs::FsWord = 0x6573_5546;
+/// A file that has two names for a moment has one again after a call or two.
+const SHARED_TRIES: u32 = 100;
+const SHARED_PAUSE: Duration = Duration::from_millis(20);
 
 pub struct Staging {
+    /// This receiver's own: its journal, and what waits for its place.
     pub directory: OwnedFd,
+    /// Where the large files of all receivers lie, whose directories are in it; none where this one is alone.
+    shared: Option<OwnedFd>,
     /// Whether room is reserved before a large file is written: not in memory, where that would fill in every page first,
     /// 0.2 s per GB in which no lane can go on.
     reserves: bool,
@@ -39,16 +47,22 @@ pub struct Staging {
 
 impl Staging {
     /// The directory `name` of a directory, made where it is absent, without the small files that an earlier process left in it. One receiver at
-    /// a time has it.
-    pub fn open(parent: &OwnedFd, name: &str) -> io::Result<Self> {
-        let directory = open_locked(parent, name)?;
+    /// a time has it; or that of its `seat` in it, where it has others beside it.
+    pub fn open(parent: &OwnedFd, name: &str, seat: Option<Seat>) -> io::Result<Self> {
+        let (directory, shared) = match seat {
+            None => (open_locked(parent, name, FlockOperation::NonBlockingLockExclusive)?, None),
+            Some(seat) => {
+                let (shared, own) = open_beside_others(parent, name, seat)?;
+                (own, Some(shared))
+            }
+        };
         let kind = fs::fstatfs(&directory)?.f_type;
         let (measured, masked) = measured::among(&directory)?;
-        let staging = Self { directory, reserves: kind != TMPFS_MAGIC, syncs_each: kind == FUSE_SUPER_MAGIC, masked, measured };
+        let staging = Self { directory, shared, reserves: kind != TMPFS_MAGIC, syncs_each: kind == FUSE_SUPER_MAGIC, masked, measured };
         // Only large files are worth keeping: a small one comes again as a whole, under another name.
         for name in staging.names()? {
             if name.contains(&b'-') {
-                fs::unlinkat(&staging.directory, OsStr::from_bytes(&name), AtFlags::empty())?;
+                answers::removed(fs::unlinkat(&staging.directory, OsStr::from_bytes(&name), AtFlags::empty()))?;
             }
         }
         Ok(staging)
@@ -60,15 +74,30 @@ impl Staging {
         mode.contains(NEW_FILE) && PERMISSIONS.contains(mode) && !mode.intersects(self.masked)
     }
 
+    /// Where a file of this name lies: the number of an entry is the name of its large file.
+    pub fn of(&self, name: &str) -> &OwnedFd {
+        let is_large = name.bytes().all(|byte| byte.is_ascii_digit());
+        self.shared.as_ref().filter(|_| is_large).unwrap_or(&self.directory)
+    }
+
+    /// Where the directories of all receivers lie; none where this one is alone.
+    pub const fn shared(&self) -> Option<&OwnedFd> {
+        self.shared.as_ref()
+    }
+
     /// A new file, which this user can write; as far as it can be had at once, with the mode it will have in the end. Others cannot reach it
     /// where it is.
     pub fn create(&self, name: &str, mode: u16) -> io::Result<File> {
-        Ok(self.instead(name, || fs::openat(&self.directory, name, NEW, new_mode(mode)))?.into())
+        Ok(self.instead(name, || fs::openat(self.of(name), name, NEW, new_mode(mode)))?.into())
     }
 
     /// A symbolic link; its target is never looked at.
     pub fn link(&self, name: &str, target: &[u8]) -> io::Result<()> {
-        Ok(self.instead(name, || fs::symlinkat(OsStr::from_bytes(target), &self.directory, name))?)
+        let make = || {
+            let made = fs::symlinkat(OsStr::from_bytes(target), &self.directory, name);
+            answers::symlinked(made, target, &self.directory, OsStr::new(name))
+        };
+        Ok(self.instead(name, make)?)
     }
 
     /// Makes something in the place of what has its name: left by an earlier process of this transfer, or planted.
@@ -98,29 +127,77 @@ impl Staging {
     /// A file for reading, past the page cache where the file system can: then the second is true.
     pub fn reopen(&self, name: &str) -> io::Result<(File, bool)> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        match fs::openat(&self.directory, name, flags | OFlags::DIRECT, Mode::empty()) {
+        match fs::openat(self.of(name), name, flags | OFlags::DIRECT, Mode::empty()) {
             Ok(file) => Ok((file.into(), true)),
-            Err(Errno::INVAL) => Ok((fs::openat(&self.directory, name, flags, Mode::empty())?.into(), false)),
+            Err(Errno::INVAL) => Ok((fs::openat(self.of(name), name, flags, Mode::empty())?.into(), false)),
             Err(error) => Err(error.into()),
         }
     }
 
     /// A file that is there and is nothing but that: writing through another name of a file would change that file.
     pub fn open_own(&self, name: &str) -> io::Result<Option<File>> {
-        match fs::statat(&self.directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+        match fs::statat(self.of(name), name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) if is_own(&stat) => {}
             Ok(_) | Err(Errno::NOENT) => return Ok(None),
             Err(error) => return Err(error.into()),
         }
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = fs::openat(&self.directory, name, flags, Mode::empty())?;
+        let file = fs::openat(self.of(name), name, flags, Mode::empty())?;
         Ok(is_own(&fs::fstat(&file)?).then(|| file.into()))
     }
 
     pub fn discard(&self, name: &str) {
-        if let Err(error) = fs::unlinkat(&self.directory, name, AtFlags::empty()) {
+        if let Err(error) = fs::unlinkat(self.of(name), name, AtFlags::empty()) {
             tracing::debug!(name, %error, "discard");
         }
+    }
+
+    /// Gives a file of this receiver's own the name under which all receivers know it, unless another has that already.
+    pub fn share(&self, own: &str, name: &str) -> rustix::io::Result<()> {
+        match fs::renameat_with(self.of(own), own, self.of(name), name, RenameFlags::NOREPLACE) {
+            // As NFS: for a moment it has both names.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+                fs::linkat(self.of(own), own, self.of(name), name, AtFlags::empty())?;
+                fs::unlinkat(self.of(own), own, AtFlags::empty())
+            }
+            other => other,
+        }
+    }
+
+    /// Takes a file that all receivers know by a name back for this one alone, where it still is the `file` of that name: another receiver
+    /// may have put its own there, as whoever gathers does. One that it is not has its name again.
+    pub fn take_back(&self, name: &str, own: &str, file: &File) -> io::Result<()> {
+        fs::renameat(self.of(name), name, self.of(own), own)?;
+        let (taken, known) = (fs::statat(self.of(own), own, AtFlags::SYMLINK_NOFOLLOW)?, fs::fstat(file)?);
+        if (taken.st_dev, taken.st_ino) == (known.st_dev, known.st_ino) {
+            return Ok(());
+        }
+        self.give_back(own, name);
+        Err(io::Error::new(io::ErrorKind::InvalidData, "another receiver has put a file of its own in its place"))
+    }
+
+    /// It has the name again by which all receivers know it, unless there is another one.
+    pub fn give_back(&self, own: &str, name: &str) {
+        if let Err(error) = self.share(own, name) {
+            tracing::warn!(name, %error, "a file that all receivers know has not got its name back");
+            self.discard(own);
+        }
+    }
+
+    /// Puts a file of this receiver's own in the place of the one that all receivers know by a name.
+    pub fn replace(&self, own: &str, name: &str) -> io::Result<()> {
+        Ok(fs::renameat(self.of(own), own, self.of(name), name)?)
+    }
+
+    /// A large file that another receiver has made, maybe at this moment.
+    pub fn open_shared(&self, name: &str) -> io::Result<File> {
+        for _ in 0..SHARED_TRIES {
+            if let Some(file) = self.open_own(name)? {
+                return Ok(file);
+            }
+            std::thread::sleep(SHARED_PAUSE);
+        }
+        Err(io::Error::other(format!("partial file {name} has other names, or is gone: somebody changes the receivers' files")))
     }
 
     /// A file's bytes, size, mode and time are on the disk after the next sync.
@@ -129,32 +206,64 @@ impl Staging {
     }
 
     pub fn names(&self) -> io::Result<Vec<Vec<u8>>> {
-        let names = fs::Dir::read_from(&self.directory)?.map(|entry| Ok(entry?.file_name().to_bytes().to_vec()));
-        let names: io::Result<Vec<Vec<u8>>> = names.collect();
-        Ok(names?.into_iter().filter(|name| !matches!(&**name, b"." | b"..")).collect())
+        names_in(&self.directory)
     }
 
-    /// Removes all that is in it; `removed` hears of each file.
+    /// Removes all that is in it, with what the other receivers have in theirs; `removed` hears of each file.
     pub fn clear(&self, removed: &dyn Fn()) -> io::Result<()> {
-        self.names()?.iter().try_for_each(|name| {
-            fs::unlinkat(&self.directory, OsStr::from_bytes(name), AtFlags::empty())?;
-            removed();
-            Ok(())
-        })
+        let Some(shared) = &self.shared else { return clear(&self.directory, removed) };
+        for (name, directory) in self.receivers()? {
+            clear(&directory, removed)?;
+            answers::removed(fs::unlinkat(shared, &*name, AtFlags::REMOVEDIR))?;
+        }
+        clear(shared, removed)
+    }
+
+    /// The directories of all receivers, this one's among them, by their names; none where this one is alone.
+    pub fn receivers(&self) -> io::Result<Vec<(String, OwnedFd)>> {
+        let Some(shared) = &self.shared else { return Ok(Vec::new()) };
+        let mut names: Vec<String> = names_in(shared)?.into_iter().filter_map(|name| String::from_utf8(name).ok()).collect();
+        names.retain(|name| Seat::new(name).is_ok_and(|seat| seat.role == Role::Receiver));
+        names.sort_unstable();
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let open = |name: String| match fs::openat2(shared, &*name, flags, Mode::empty(), BENEATH) {
+            Ok(directory) => Ok(Some((name, directory))),
+            // It ended meanwhile, and left nothing.
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        };
+        names.into_iter().filter_map(|name| open(name).transpose()).collect()
     }
 
     /// Returns whether a large entry's file is as an earlier process left it, so that it will be written on. Another one of its name and size
     /// was made later.
     pub fn is_left(&self, entry: u64, size: u64, born_ns: i64) -> bool {
         let name = entry.to_string();
-        let found = fs::statat(&self.directory, &name, AtFlags::SYMLINK_NOFOLLOW);
-        found.is_ok_and(|stat| is_own(&stat) && u64::try_from(stat.st_size) == Ok(size)) && born_ns == birth(&self.directory, &name)
+        let found = fs::statat(self.of(&name), &name, AtFlags::SYMLINK_NOFOLLOW);
+        found.is_ok_and(|stat| is_own(&stat) && u64::try_from(stat.st_size) == Ok(size)) && born_ns == birth(self.of(&name), &name)
     }
 
     /// Returns whether a large entry has a file here.
     pub fn has(&self, entry: u64) -> bool {
-        fs::statat(&self.directory, entry.to_string(), AtFlags::SYMLINK_NOFOLLOW).is_ok()
+        {
+            let name = entry.to_string();
+            fs::statat(self.of(&name), &name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
+        }
     }
+}
+
+fn names_in(directory: &OwnedFd) -> io::Result<Vec<Vec<u8>>> {
+    let names = fs::Dir::read_from(directory)?.map(|entry| Ok(entry?.file_name().to_bytes().to_vec()));
+    let names: io::Result<Vec<Vec<u8>>> = names.collect();
+    Ok(names?.into_iter().filter(|name| !matches!(&**name, b"." | b"..")).collect())
+}
+
+fn clear(directory: &OwnedFd, removed: &dyn Fn()) -> io::Result<()> {
+    names_in(directory)?.iter().try_for_each(|name| {
+        answers::removed(fs::unlinkat(directory, OsStr::from_bytes(name), AtFlags::empty()))?;
+        removed();
+        Ok(())
+    })
 }
 
 /// The mode that a file is made with, to have `mode` in the end.
@@ -162,19 +271,42 @@ pub fn new_mode(mode: u16) -> Mode {
     NEW_FILE | kept(mode)
 }
 
+/// The directory that all receivers share, and this one's own in it.
+fn open_beside_others(parent: &OwnedFd, name: &str, seat: Seat) -> io::Result<(OwnedFd, OwnedFd)> {
+    let deadline = Instant::now() + EXIT_TIMEOUT;
+    loop {
+        // Nobody has it for himself meanwhile.
+        let shared = open_locked(parent, name, FlockOperation::NonBlockingLockShared)?;
+        match open_locked(&shared, &seat.to_string(), FlockOperation::NonBlockingLockExclusive) {
+            // Whoever finishes, or ends and leaves nothing, has removed it since it was opened.
+            Err(error) if error.kind() == io::ErrorKind::NotFound && Instant::now() < deadline => {}
+            own => return Ok((shared, own?)),
+        }
+    }
+}
+
 /// The locked directory, made where it is absent.
-fn open_locked(parent: &OwnedFd, name: &str) -> io::Result<OwnedFd> {
+fn open_locked(parent: &OwnedFd, name: &str, how: FlockOperation) -> io::Result<OwnedFd> {
+    let deadline = Instant::now() + EXIT_TIMEOUT;
     loop {
         make_directory(parent, name.as_bytes(), NEW_DIRECTORY)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let directory = fs::openat2(parent, name, flags, Mode::empty(), BENEATH)?;
+        let directory = match fs::openat2(parent, name, flags, Mode::empty(), BENEATH) {
+            // Removed since it was made; where the parent is gone too, it cannot be made again. Not for ever: this machine's view of a
+            // shared file system may be old, and says then that it is there and that it is not.
+            Err(Errno::NOENT) if Instant::now() < deadline => {
+                std::thread::sleep(SHARED_PAUSE);
+                continue;
+            }
+            found => found?,
+        };
         let own = fs::fstat(&directory)?;
         // Somebody else's directory of this name could be filled with what we then write through.
-        if own.st_uid != rustix::process::geteuid().as_raw() {
+        if own.st_uid != rustix::process::geteuid().as_raw() && !measured::makes_files_of(&directory, own.st_uid) {
             return Err(io::Error::other(format!("{name} belongs to another user; remove it")));
         }
         make_private(&directory, own.st_mode)?;
-        lock_alone(&directory)?;
+        lock_directory(&directory, how)?;
         // The receiver that ended meanwhile may have removed it.
         match fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(now) if (now.st_dev, now.st_ino) == (own.st_dev, own.st_ino) => return Ok(directory),
@@ -196,13 +328,13 @@ fn make_private(directory: &OwnedFd, mode: u32) -> io::Result<()> {
 }
 
 /// One receiver at a time: two would rename each other's half files. One that is ending is waited for.
-fn lock_alone(directory: &OwnedFd) -> io::Result<()> {
+fn lock_directory(directory: &OwnedFd, how: FlockOperation) -> io::Result<()> {
     let deadline = Instant::now() + EXIT_TIMEOUT;
     loop {
-        match fs::flock(directory, FlockOperation::NonBlockingLockExclusive) {
+        match fs::flock(directory, how) {
             // The file system has no locks.
             Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOLCK | Errno::NOSYS) => return Ok(()),
-            Err(Errno::WOULDBLOCK) if Instant::now() < deadline => std::thread::sleep(std::time::Duration::from_millis(50)),
+            Err(Errno::WOULDBLOCK) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(50)),
             Err(Errno::WOULDBLOCK) => return Err(io::Error::other("another receiver of this transfer runs here")),
             Err(error) => return Err(error.into()),
         }

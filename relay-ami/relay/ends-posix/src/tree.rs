@@ -14,7 +14,9 @@ use std::sync::{Arc, Mutex};
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
+use super::answers;
 use super::attributes::times;
+use super::heads::Heads;
 use super::homes::{Home, Homes};
 use super::identity::{Linked, identity_of, modified_ns};
 use super::journal::Journal;
@@ -28,6 +30,7 @@ use cpt_ends::Version;
 use cpt_ends::problem::first_is_missing;
 use cpt_process::thread::lock;
 use cpt_wire::documents::attributes::Attributes;
+use cpt_wire::documents::seat::Seat;
 use cpt_wire::documents::text::TransferId;
 
 /// Directories are private until their own mode is set, last of all.
@@ -46,7 +49,11 @@ pub struct Tree {
     /// The staging directory at the top, where the journal is, and its name.
     pub staging: Arc<Staging>,
     pub partial_name: String,
+    /// That of this receiver, where it has others beside it.
+    seat: Option<Seat>,
     pub journal: Journal,
+    /// Noted only where others may have to know of the large files that this receiver has begun.
+    pub heads: Option<Heads>,
     pub homes: Homes,
     attempts: AtomicU64,
     /// This process has removed its directory of partial files itself.
@@ -62,15 +69,30 @@ pub struct Tree {
 impl Tree {
     /// Opens `destination`, an absolute path, making it where it is absent. Links on the way are followed only if root or
     /// this process's own user made them.
-    pub fn open(destination: &Path, transfer: &TransferId) -> io::Result<Self> {
+    pub fn open(destination: &Path, transfer: &TransferId, seat: Option<Seat>) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let root = fs::openat(reach(destination.as_os_str().as_bytes())?.made()?, ".", flags, Mode::empty())?;
         let partial_name = format!("{}{transfer}", String::from_utf8_lossy(PARTIAL));
-        let staging = Arc::new(Staging::open(&root, &partial_name)?);
+        let staging = Arc::new(Staging::open(&root, &partial_name, seat)?);
         let journal = Journal::new(rustix::io::fcntl_dupfd_cloexec(&staging.directory, 0)?);
-        let homes = Homes::open(rustix::io::fcntl_dupfd_cloexec(&root, 0)?, &partial_name, Arc::clone(&staging))?;
+        let heads = seat.map(|_| rustix::io::fcntl_dupfd_cloexec(&staging.directory, 0).map(Heads::new)).transpose()?;
+        let homes = Homes::open(rustix::io::fcntl_dupfd_cloexec(&root, 0)?, &partial_name, seat, Arc::clone(&staging))?;
         let (attempts, is_tidied, parents, linked) = (AtomicU64::new(0), AtomicBool::new(false), Mutex::default(), Arc::default());
-        Ok(Self { root, staging, partial_name, journal, homes, attempts, is_tidied, parents, linked, leading: BTreeSet::new(), keep: None })
+        Ok(Self {
+            root,
+            staging,
+            partial_name,
+            seat,
+            journal,
+            heads,
+            homes,
+            attempts,
+            is_tidied,
+            parents,
+            linked,
+            leading: BTreeSet::new(),
+            keep: None,
+        })
     }
 
     /// The same, in which these directories lead to what arrives.
@@ -121,17 +143,33 @@ impl Tree {
         let name = entry.to_string();
         let file = match home.staging.open_own(&name)? {
             Some(file) => file,
-            None => self.create(home, path, &name, 0)?,
+            None if home.staging.shared().is_none() => self.create(home, path, &name, 0)?,
+            None => self.create_shared(home, path, entry)?,
         };
         home.staging.set_size(&file, size, sparse)?;
         Ok(file)
+    }
+
+    /// A large file that other receivers may be making at the same time: the first one stays.
+    fn create_shared(&self, home: &Home, path: &[u8], entry: u64) -> io::Result<File> {
+        let (own, name) = (self.unique_name(entry), entry.to_string());
+        let made = self.create(home, path, &own, 0)?;
+        let staging = &home.staging;
+        match staging.share(&own, &name) {
+            Ok(()) => Ok(made),
+            Err(Errno::EXIST) => {
+                staging.discard(&own);
+                staging.open_shared(&name)
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Moves a partial entry to its place, replacing a file or link that is there. What it is there, as only the rename has set its
     /// change time; none where it is gone already. It has its attributes already.
     pub fn place(&self, home: &Home, name: &str, path: &[u8], attributes: &Attributes) -> io::Result<Option<Version>> {
         let (parent, base) = split(path)?;
-        let (parent, staging) = (self.directory_at(parent)?, &home.staging.directory);
+        let (parent, staging) = (self.directory_at(parent)?, home.staging.of(name));
         if attributes.owner.is_none() && parent.hand_on(staging, name)? && attributes.xattrs.is_some() {
             keeping::apply(staging, OsStr::new(name), FileType::Unknown, attributes, None)?;
         }
@@ -171,7 +209,8 @@ impl Tree {
             return Ok(());
         }
         let staging = &home.staging.directory;
-        match fs::linkat(&**first_parent, first_name, staging, name, AtFlags::empty()) {
+        let linked = fs::linkat(&**first_parent, first_name, staging, name, AtFlags::empty());
+        match answers::linked(linked, &before, staging, name) {
             // There may be only so many names.
             Err(error @ Errno::MLINK) => return Err(io::Error::new(io::ErrorKind::InvalidInput, error.to_string())),
             other => other?,
@@ -190,7 +229,9 @@ impl Tree {
             return keep.place(staging, name, parent, path, &not_moved);
         }
         let base = split(path)?.1;
-        in_own(parent, || fs::renameat(staging, name, parent, OsStr::from_bytes(base))).map_err(not_moved)
+        let base = OsStr::from_bytes(base);
+        let moved = in_own(parent, || fs::renameat(staging, name, parent, base));
+        answers::renamed(moved, staging, name, parent, base).map_err(not_moved)
     }
 
     /// The error of an entry that could not be moved to its place in `parent`.
@@ -312,9 +353,17 @@ impl Tree {
         }
     }
 
+    /// Where this receiver's own staging directory is below the top.
+    pub fn own_name(&self) -> String {
+        self.seat.map_or_else(|| self.partial_name.clone(), |seat| format!("{}/{seat}", self.partial_name))
+    }
+
     /// Removes staging directories that are empty.
     pub fn remove_empty(&self) {
         let _ = self.homes.remove_others(None);
+        if let (Some(shared), Some(seat)) = (self.staging.shared(), self.seat) {
+            let _ = fs::unlinkat(shared, seat.to_string(), AtFlags::REMOVEDIR);
+        }
         let _ = fs::unlinkat(&self.root, &*self.partial_name, AtFlags::REMOVEDIR);
     }
 }

@@ -2,7 +2,7 @@ use super::*;
 
 fn tree() -> (tempfile::TempDir, Tree) {
     let directory = tempfile::tempdir().unwrap();
-    let tree = Tree::open(&directory.path().join("in"), &TransferId::new("t").unwrap()).unwrap();
+    let tree = Tree::open(&directory.path().join("in"), &TransferId::new("t").unwrap(), None).unwrap();
     (directory, tree)
 }
 
@@ -91,7 +91,7 @@ fn what_an_earlier_process_left_is_no_obstacle() {
     let partial = directory.path().join("in/.cpt-partial-t");
     std::fs::write(partial.join("1-0"), "small").unwrap();
     std::fs::write(partial.join("7"), "large").unwrap();
-    let tree = Tree::open(&directory.path().join("in"), &TransferId::new("t").unwrap()).unwrap();
+    let tree = Tree::open(&directory.path().join("in"), &TransferId::new("t").unwrap(), None).unwrap();
     assert!(!partial.join("1-0").exists() && partial.join("7").exists());
     std::fs::write(partial.join("2-0"), "planted").unwrap();
     tree.staging.link("2-0", b"target").unwrap();
@@ -107,7 +107,7 @@ fn a_second_receiver_waits_for_the_first_to_end() {
     let ended = Arc::new(std::sync::atomic::AtomicBool::new(false));
     let seen = Arc::clone(&ended);
     let second = std::thread::spawn(move || {
-        Tree::open(&path, &TransferId::new("t").unwrap()).unwrap();
+        Tree::open(&path, &TransferId::new("t").unwrap(), None).unwrap();
         seen.load(Ordering::SeqCst)
     });
     ended.store(true, Ordering::SeqCst);
@@ -118,13 +118,13 @@ fn a_second_receiver_waits_for_the_first_to_end() {
 #[test]
 fn a_partial_directory_of_another_user_is_not_used() {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: only root can give a directory away");
+        cpt_skipped::skipped("only root can give a directory away");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
     let partial = folder.path().join(".cpt-partial-t");
     std::fs::create_dir(&partial).unwrap();
     std::os::unix::fs::chown(&partial, Some(65_534), None).unwrap();
-    let error = Tree::open(folder.path(), &TransferId::new("t").unwrap()).err().unwrap();
+    let error = Tree::open(folder.path(), &TransferId::new("t").unwrap(), None).err().unwrap();
     assert!(error.to_string().contains("belongs to another user"), "{error}");
 }

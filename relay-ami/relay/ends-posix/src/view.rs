@@ -8,10 +8,10 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use rustix::fs::{self, AtFlags, FileType, Mode, OFlags};
+use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, StatxFlags};
 use rustix::io::Errno;
 
-use super::identity::{Linked, identity_of, modified_ns};
+use super::identity::{Linked, identity_of, is_shared, modified_ns};
 use super::keeping;
 use super::roots::{Reached, reach};
 use super::tree::{BENEATH, Tree, split};
@@ -29,6 +29,8 @@ pub struct Sight<Root> {
     root: Root,
     /// Each directory that is looked into must be synced by itself: then the names in it are on the disk.
     syncs_each: bool,
+    /// Others change what is there, and this machine's kernel may have it as it was: the server is asked.
+    is_shared: bool,
     /// The directory that was opened last: entries come sorted by directory.
     opened: Option<OwnedFd>,
     path: Vec<u8>,
@@ -47,7 +49,8 @@ impl Sight<OwnedFd> {
 
 impl<Root: AsFd> Sight<Root> {
     pub fn new(root: Root, syncs_each: bool, linked: Arc<Mutex<Linked>>) -> Self {
-        Self { root, syncs_each, opened: None, path: Vec::new(), linked }
+        let is_shared = is_shared(&root);
+        Self { root, syncs_each, is_shared, opened: None, path: Vec::new(), linked }
     }
 
     /// The open directory of a path, and the path's last name.
@@ -82,7 +85,12 @@ impl<Root: AsFd> Sight<Root> {
 
 impl<Root: AsFd> View for Sight<Root> {
     fn see(&mut self, path: &[u8]) -> io::Result<Seen> {
+        let is_shared = self.is_shared;
         let (directory, base) = self.parent(path)?;
+        if is_shared {
+            // What the kernel knows is new then; an error is the next call's too.
+            let _ = fs::statx(directory, base, AtFlags::SYMLINK_NOFOLLOW | AtFlags::STATX_FORCE_SYNC, StatxFlags::BASIC_STATS);
+        }
         let stat = fs::statat(directory, base, AtFlags::SYMLINK_NOFOLLOW)?;
         let kind = match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => Some(Kind::File),

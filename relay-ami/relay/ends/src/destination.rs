@@ -9,10 +9,11 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
 
 use crate::entry_table::EntryTable;
-use crate::{Remover, Room, Tour, Version};
+use crate::{Gathered, Remover, Room, Tour, Version};
 use cpt_wire::digest::{ContentHasher, Digest, Proof};
 use cpt_wire::documents::attributes::Attributes;
 use cpt_wire::documents::entry::Kind;
+use cpt_wire::documents::seat::Seat;
 use cpt_wire::documents::text::{DirectoryId, PlanId, TransferId};
 use cpt_wire::frame::SegmentHeader;
 
@@ -111,6 +112,10 @@ pub trait OpenDestination: Send + Sync {
     fn large(&self, header: &SegmentHeader) -> io::Result<(Box<dyn LargeFile>, BTreeMap<u64, Digest>)>;
     /// Makes a directory, or takes the one that is there, and gives it its attributes, mode and time.
     fn directory(&self, header: &SegmentHeader) -> io::Result<()>;
+    /// The bytes that may wait for a sync, of a kind that holds them in memory; none where a disk's rate decides.
+    fn most_unsynced(&self) -> Option<u64> {
+        None
+    }
     /// Makes everything that was finished or prepared before survive a crash.
     fn sync(&self) -> io::Result<()>;
     /// Notes an entry that is in its place, for receivers to come.
@@ -135,6 +140,11 @@ pub trait OpenDestination: Send + Sync {
     }
     /// Removes all that is not in its place, notes included; `removed` is called after each.
     fn finish(&self, removed: &dyn Fn()) -> io::Result<()>;
+    /// Takes over what has come to all receivers, once none of the others writes any more, but those `in_doubt`, who were given up and
+    /// may: a file that one of them has begun is a copy afterwards. It ends with an error where `goes_on`, which hears of each call of the file system, says that nobody waits for it any more.
+    fn gather(&self, _in_doubt: &[Seat], _goes_on: GoesOn<'_>) -> io::Result<Gathered> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
     /// The receiver ends. What another one can continue stays.
     fn close(&self);
 }
@@ -195,6 +205,8 @@ pub trait SmallFile: Send + Sync {
 
 /// Hears how many bytes each call of the file system has read, before the next one begins: long work goes on as long as it hears.
 pub type Heard<'a> = &'a dyn Fn(u64);
+/// The same, and says whether somebody waits for what comes of it.
+pub type GoesOn<'a> = &'a dyn Fn(u64) -> bool;
 
 /// A hole of a large file on its way, or a piece of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -220,8 +232,8 @@ pub trait LargeFile: Send + Sync {
     fn take(&self, basis: &dyn Basis, offset: u64, length: u64, digest: &mut dyn FnMut(&[u8])) -> io::Result<()> {
         take_bytes(self, basis, offset, length, digest)
     }
-    /// Lets what was written survive a crash after the next sync.
-    fn prepare_sync(&self) -> io::Result<()>;
+    /// Lets a part, whose bytes have all come and are what was sent, survive a crash after the next sync.
+    fn prepare_sync(&self, range: Range<u64>) -> io::Result<()>;
     /// Reads a range as it is stored; `InvalidData`, in words, where it has another digest by this
     /// hasher, which is that of a part.
     fn read_back(&self, range: Range<u64>, hasher: ContentHasher, digest: &Digest, heard: Heard<'_>) -> io::Result<()>;
@@ -232,6 +244,10 @@ pub trait LargeFile: Send + Sync {
     fn forget_kept(&self) -> io::Result<()>;
     /// Notes a part that is synced, by its number and where it lies, for receivers to come.
     fn keep(&self, part: u64, range: Range<u64>, digest: Digest) -> io::Result<()>;
+    /// Whether putting it into its place takes so long that what comes meanwhile does not wait for it.
+    fn is_placed_slowly(&self) -> bool {
+        false
+    }
     /// Puts a file whose parts are all kept into its place, as [`SmallFile::place`] does.
     fn place(&self) -> io::Result<Option<Version>>;
 }
@@ -264,6 +280,11 @@ pub fn zeros<E>(length: u64, mut write: impl FnMut(&[u8], u64) -> Result<(), E>)
 /// Looks at what is at a destination, quickest in the order of the listing. Links are not followed.
 pub trait View {
     fn see(&mut self, path: &[u8]) -> io::Result<Seen>;
+    /// Returns whether what is there surely is of this version, where that costs less than to see it; and then it has the mode and time
+    /// that it was given.
+    fn is_still(&mut self, _path: &[u8], _version: &Version) -> io::Result<bool> {
+        Ok(false)
+    }
     /// Those attributes of an entry that `listed` speaks of; a kind that keeps none has all that is asked for.
     fn attributes(&mut self, _path: &[u8], listed: &Attributes) -> io::Result<Attributes> {
         Ok(listed.clone())

@@ -9,6 +9,7 @@ pub mod above;
 pub mod defaults;
 mod destination;
 pub mod entry_table;
+mod gathered;
 mod mirrored;
 pub mod problem;
 mod room;
@@ -18,9 +19,10 @@ pub mod tempo;
 mod version;
 
 pub use destination::{
-    Basis, Capabilities, Destination, Heard, Hole, KEPT_MODE, LargeFile, Left, OWNERS_MODE, OpenDestination, Placed, Seen, SmallFile, View,
-    read, take_bytes, zeros,
+    Basis, Capabilities, Destination, GoesOn, Heard, Hole, KEPT_MODE, LargeFile, Left, OWNERS_MODE, OpenDestination, Placed, Seen,
+    SmallFile, View, read, take_bytes, zeros,
 };
+pub use gathered::{Begun, Gathered};
 pub use mirrored::{FileId, Found, Removal, Remover, Stop, Tour};
 pub use room::Room;
 pub use source::{Each, Halted, Listed, Source, SourceFailure, SourceFile};

@@ -42,6 +42,9 @@ const PASSING: [Errno; 12] = [
 /// Returns what an error is about. All that is not known to reach further is the entry's: its name, its size, its kind, one of its attributes,
 /// which another file system may not take for reasons that nobody could list.
 pub fn reach(error: &io::Error) -> Reach {
+    if error.get_ref().is_some_and(|error| error.is::<TakesNothing>()) {
+        return Reach::Destination;
+    }
     let Some(errno) = error.raw_os_error().map(Errno::from_raw_os_error) else {
         // A path that does not stay in the destination.
         return if error.kind() == io::ErrorKind::InvalidInput { Reach::Entry(SkipReason::DestinationRefused) } else { Reach::Chunk };
@@ -84,6 +87,16 @@ pub fn first_is_missing(first: &[u8]) -> io::Error {
 /// Returns whether an error is of another name of a file that is not in its place.
 pub fn is_first_missing(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|error| error.is::<FirstIsMissing>())
+}
+
+/// Why a destination that has no error numbers takes nothing.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct TakesNothing(String);
+
+/// The error of a destination to which nothing can be written for now; in words.
+pub fn takes_nothing(why: String) -> io::Error {
+    io::Error::other(TakesNothing(why))
 }
 
 /// Why what a stream has brought does not count: another stream of ours has, or will.
@@ -140,5 +153,6 @@ mod tests {
             assert_eq!(reach(&errno.into()), expected, "{errno}");
         }
         assert_eq!(reach(&superseded("another stream took the part over")), Reach::Chunk);
+        assert_eq!(reach(&takes_nothing("AccessDenied".to_owned())), Reach::Destination);
     }
 }

@@ -6,6 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use crate::fixed_keys::sealer;
+use cpt_relay::control::Seat;
 use cpt_relay::digest::Proof;
 use cpt_relay::documents::entry::Kind;
 use cpt_relay::documents::event::{FailureReason, SkipReason};
@@ -53,7 +54,16 @@ fn frames() -> Vec<Frame> {
     let (path, target) = (b"a/\xff".to_vec(), b"..".to_vec());
     let (reason, skip, message) = (FailureReason::SourceChanged, SkipReason::SourceChanged, "no".to_owned());
     vec![
-        Frame::Hello { version: 1, transfer: "t".into(), epoch: 2, path: "direct".into(), generation: 3, lane: 4, proof: Proof::Crc64 },
+        Frame::Hello {
+            version: 1,
+            transfer: "t".into(),
+            seat: Seat::SENDER,
+            epoch: 2,
+            path: "direct".into(),
+            generation: 3,
+            lane: 4,
+            proof: Proof::Crc64,
+        },
         Frame::Chunk { chunk: 258, attempt: 1, segments: 2, phase: 1 },
         Frame::Segment(SegmentHeader {
             entry: 5,
@@ -71,6 +81,8 @@ fn frames() -> Vec<Frame> {
         Frame::Abort { reason, message: message.clone() },
         Frame::Hole(258),
         Frame::Drain,
+        Frame::Gather,
+        Frame::Gathered { files: 1, copied: 2 },
         Frame::Pause,
         Frame::Finish { complete: true, skipped: 2, entries: 7, tree: [1; 32] },
         Frame::Forget { entry: 5, last: true },

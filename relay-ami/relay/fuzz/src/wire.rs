@@ -117,14 +117,14 @@ pub fn header(data: &[u8]) {
     let mut rest = data;
     if let Ok(signed) = read_signed(&mut rest) {
         assert!(signed.len() <= MAX_HEADER_BYTES && signed.len() + 2 + rest.len() == data.len());
-        assert!(RouteHeader::verify(&signed, &[1; 32], &route_public(&ROUTER.key)).is_err(), "nobody signed this");
+        assert!(RouteHeader::verify(&signed, &[1; 32], &[route_public(&ROUTER.key)]).is_err(), "nobody signed this");
     }
     if let Ok(header) = RouteHeader::decode(data) {
         assert_eq!(&header.encode(), data);
         if header.transfer.len() <= 80 {
             let signed = header.sign(&[1; 32], &ROUTER.key);
             let signed = read_signed(&mut signed.as_slice()).expect("a header that fits");
-            assert_eq!(RouteHeader::verify(&signed, &[1; 32], &route_public(&ROUTER.key)), Ok(header));
+            assert_eq!(RouteHeader::verify(&signed, &[1; 32], &[route_public(&ROUTER.key)]), Ok(header));
         }
     }
 }
@@ -155,7 +155,7 @@ pub fn exchange(data: &[u8]) {
     assert_eq!(status.ok(), data.get(32).copied());
     if let Some(challenge) = data.first_chunk::<32>() {
         let signed = read_signed(&mut stream.1.as_slice()).expect("a header");
-        let header = RouteHeader::verify(&signed, challenge, &route_public(&ROUTER.key)).expect("signed over the challenge");
+        let header = RouteHeader::verify(&signed, challenge, &[route_public(&ROUTER.key)]).expect("signed over the challenge");
         assert_eq!((header.relay, header.action), (relay(), Action::Sink { milliseconds: 1 }));
     } else {
         assert!(stream.1.is_empty());

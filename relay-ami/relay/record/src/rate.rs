@@ -34,7 +34,7 @@ impl Bucket {
     /// `mbps`: Mbit/s.
     #[must_use]
     pub fn of_megabits(mbps: u64) -> Arc<Self> {
-        Self::new(bytes_of_megabits(mbps))
+        Self::new(bytes_of_megabits(mbps as f64))
     }
 
     /// Limits nothing until it is told to.
@@ -49,7 +49,7 @@ impl Bucket {
     }
 
     /// From now on `mbps` Mbit/s, or no limit; whoever waits under another rate goes on.
-    pub fn set_megabits(&self, mbps: Option<u64>) {
+    pub fn set_megabits(&self, mbps: Option<f64>) {
         let bits = mbps.map_or(f64::INFINITY, bytes_of_megabits).to_bits();
         let mut earned = self.earned.lock().unwrap_or_else(PoisonError::into_inner);
         if self.bytes_per_second.swap(bits, Ordering::Relaxed) != bits {
@@ -94,8 +94,8 @@ impl Bucket {
     }
 }
 
-fn bytes_of_megabits(mbps: u64) -> f64 {
-    mbps as f64 * 1e6 / 8.0
+fn bytes_of_megabits(mbps: f64) -> f64 {
+    mbps * 1e6 / 8.0
 }
 
 #[derive(Deserialize)]
@@ -189,7 +189,7 @@ mod tests {
         bucket.set_megabits(None);
         waiting.join().unwrap();
         assert!(bucket.is_unlimited());
-        bucket.set_megabits(Some(8));
+        bucket.set_megabits(Some(8.0));
         let now = Instant::now();
         assert!(bucket.reserve(1_000_000, now) >= Duration::from_millis(900), "what was owed before is forgotten, what comes is not");
         assert!(bucket.reserve(0, now) <= Duration::from_secs(1));

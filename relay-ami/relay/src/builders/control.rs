@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Mutex;
 
+use crate::control::leases::{Finish, Leased, Owner};
 use crate::control::{Control, ControlError, Delivery, KeyRecord, ProbeResult, Result, Seat, Undelivered};
 use crate::documents::chunk::Chunk;
 use crate::documents::event::{Event, FailureReason, Progress};
-use crate::documents::membership::Membership;
+use crate::documents::membership::{Membership, Retired};
 use crate::documents::text::PathId;
 use crate::thread::lock;
 
@@ -17,6 +18,10 @@ pub struct InMemory {
     pub objects: Mutex<BTreeMap<String, Vec<u8>>>,
     pub chunks: Mutex<Vec<Chunk>>,
     pub events: Mutex<Vec<Event>>,
+    pub leases: Mutex<BTreeMap<u64, Leased>>,
+    pub finish: Mutex<Option<Finish>>,
+    pub progress: Mutex<BTreeMap<Seat, Progress>>,
+    pub membership: Mutex<Option<Membership>>,
 }
 
 impl Control for InMemory {
@@ -31,8 +36,38 @@ impl Control for InMemory {
         Ok(())
     }
 
-    fn lease(&self, _range: u64, _owner: &str, _epoch: u64) -> Result<()> {
-        Ok(())
+    fn lease(&self, range: u64, owner: &Owner, retired: Option<&Retired>) -> Result<bool> {
+        let mut leases = lock(&self.leases);
+        match leases.get(&range) {
+            Some(held) if held.seat != owner.seat && retired.is_none_or(|retired| retired.seat_id != held.seat) => Ok(false),
+            _ => {
+                leases.insert(range, Leased { seat: owner.seat, epoch: owner.epoch, is_settled: false });
+                Ok(true)
+            }
+        }
+    }
+
+    fn leases(&self, ranges: &[u64]) -> Result<Vec<Option<Leased>>> {
+        Ok(ranges.iter().map(|range| lock(&self.leases).get(range).copied()).collect())
+    }
+
+    fn settle(&self, range: u64, owner: &Owner) -> Result<bool> {
+        let mut leases = lock(&self.leases);
+        let held = leases.get_mut(&range).filter(|held| held.seat == owner.seat);
+        Ok(held.map(|held| held.is_settled = true).is_some())
+    }
+
+    fn finish(&self) -> Result<Option<Finish>> {
+        Ok(*lock(&self.finish))
+    }
+
+    fn take_finish(&self, finish: &Finish, retired: Option<&Retired>) -> Result<bool> {
+        let mut held = lock(&self.finish);
+        let is_free = held.is_none_or(|held| held.seat == finish.seat || retired.is_some_and(|retired| retired.seat_id == held.seat));
+        if is_free {
+            *held = Some(*finish);
+        }
+        Ok(is_free)
     }
 
     fn range_chunks(&self, _range: u64) -> Result<Vec<Chunk>> {
@@ -60,11 +95,11 @@ impl Control for InMemory {
     }
 
     fn membership(&self) -> Result<Option<Membership>> {
-        Ok(None)
+        Ok(lock(&self.membership).clone())
     }
 
-    fn progress(&self, _seat: Seat) -> Result<Option<Progress>> {
-        Ok(None)
+    fn progress(&self, seat: Seat) -> Result<Option<Progress>> {
+        Ok(lock(&self.progress).get(&seat).cloned())
     }
 
     fn write_progress(&self, _seat: Seat, _progress: &Progress) -> Result<()> {

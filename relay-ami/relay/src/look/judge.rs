@@ -12,7 +12,7 @@ use crate::digest::{Digest, Proof};
 use crate::documents::entry::{Kind, ListedLine};
 use crate::documents::percent;
 use crate::ends::problem::may_pass;
-use crate::ends::{Capabilities, Placed, Seen, View};
+use crate::ends::{Capabilities, Placed, Seen, Version, View};
 use crate::entry_table::EntryTable;
 use crate::under_way::{Call, Caller};
 
@@ -28,6 +28,15 @@ pub struct Judging<'a> {
 }
 
 impl Judging<'_> {
+    /// What is known of an entry that was placed or found equal.
+    fn known(&self, evidence: Evidence) -> Option<Version> {
+        match evidence {
+            Evidence::Planned(entry) => self.placed.get(entry)?.version,
+            Evidence::Equal(version, _) => Some(version),
+            Evidence::Neither | Evidence::LeftAlone => None,
+        }
+    }
+
     fn sent(&self) -> Result<&EntryTable<Digest>, String> {
         self.sent.get_or_init(self.ask).as_ref().map_err(ToString::to_string)
     }
@@ -63,6 +72,9 @@ impl<'a> Judge<'a> {
         let path = percent::decode(&listed.path)?;
         let looks = call.get_or_insert_with(|| disk.enter());
         looks.goes_on();
+        if of.known(evidence).is_some_and(|version| matches!(view.is_still(&path, &version), Ok(true))) {
+            return Ok(Verdict::AsPlaced);
+        }
         let seen = see(view, &path, looks).map_err(|error| error.to_string())?;
         // Whatever it is by now, it is not the source's.
         if matches!(evidence, Evidence::LeftAlone) {

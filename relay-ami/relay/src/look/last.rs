@@ -42,6 +42,8 @@ pub struct Look<'a> {
     pub proof: Proof,
     /// Hears of what is looked at and read.
     pub reading: Reading<'a>,
+    /// Somebody waits for what is found.
+    pub is_wanted: &'a (dyn Fn() -> bool + Sync),
 }
 
 /// Lines of one object that one thread looks at.
@@ -100,6 +102,9 @@ impl Look<'_> {
                 }
                 lines.push((line, evidence));
                 if lines.len() >= LOOK_LINES {
+                    if !(self.is_wanted)() {
+                        return Err(ControlError::Unavailable { what: "look".to_owned(), why: "nobody waits for it any more".to_owned() });
+                    }
                     // Without a thread that takes them, one has panicked, which ends the scope.
                     let _ = batches.send(Batch { text: Arc::clone(&text), lines: std::mem::take(&mut lines) });
                 }

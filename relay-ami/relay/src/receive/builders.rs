@@ -32,7 +32,7 @@ pub fn site(folder: &Path) -> Arc<Site> {
 
 /// Takes chunks into the folder, of a plan of any size; and what comes out of it.
 pub fn intake(folder: &Path) -> (Intake, Receiver<Verified>) {
-    let (verified, queue) = CommitQueue::new(8, 1 << 20);
+    let (verified, queue) = CommitQueue::new(8, 1 << 20, None);
     let (site, verified) = (site(folder), Arc::new(verified));
     (Intake { site, verified, proof: Proof::Blake3, preserve: Preserve::default(), total_bytes: u64::MAX }, queue)
 }

@@ -1,34 +1,28 @@
 //! The last handshake: all that was listed is at the destination, and both ends have read or written the same bytes.
 
+mod gathering;
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use super::asked::{Asked, Claim};
+use super::beside::{Beside, Here};
 use super::files::Site;
 use super::outcome::{End, Outcome};
 use crate::control::{self, Control, ControlError, Seat};
 use crate::defaults::{CONTROL_PAUSE, LOOK_NAMED, LOOK_TRIES};
-use crate::digest::{Digest, Proof, to_hex};
+use crate::digest::{Proof, to_hex};
 use crate::documents::plan::{PlanListing, TransferPlan};
 use crate::entry_table::EntryTable;
 use crate::look::{Found, Look};
 use crate::objects::digests::Digests;
-use crate::transport::stream::{Replies, StreamError};
+use crate::transport::stream::StreamError;
 use crate::under_way::UnderWay;
 use crate::wire::frame::Frame;
 
 /// Pause between two tries to read what the look needs.
 const PAUSE: Duration = Duration::from_secs(1);
-
-/// The sender's statement about the whole.
-pub struct Claim {
-    pub complete: bool,
-    /// Entries that it has left out.
-    pub skipped: u64,
-    /// The number of digests that it has uploaded, and the digest of them all.
-    pub entries: u64,
-    pub tree: Digest,
-}
 
 /// What the last handshake asks.
 pub struct Finish {
@@ -48,18 +42,23 @@ pub struct Finish {
 
 impl Finish {
     /// Looks, uploads this end's digests, answers. The process ends once the sender has confirmed that it heard.
-    pub fn run(&self, replies: &Replies, claim: &Claim, is_comparable: bool) -> Result<Outcome, StreamError> {
-        let site = &*self.site;
+    pub fn run(&self, asked: &Asked<'_>, claim: &Claim, is_comparable: bool) -> Result<Outcome, StreamError> {
+        let (site, Asked { replies, beside, .. }) = (&*self.site, *asked);
+        let _turn = beside.map(Beside::turn);
+        if site.files.has_others() {
+            // A process before this one has gathered, and what has come to this one since then waits.
+            self.take_over(asked)?;
+        }
         let call = site.disk.enter();
         site.destination.sync()?;
         drop(call);
-        let disagreement = if claim.complete { self.disagreement(claim)? } else { None };
+        let disagreement = if claim.complete { self.disagreement(asked, claim)? } else { None };
         // The look is beneath the directory itself, wherever that is.
         if !self.end.check_there(site) {
             return Err(StreamError::Ended);
         }
         let digests = || site.files.placed().iter().map(|(entry, placed)| (entry, placed.digest));
-        let uploaded = self.until_answered("digests", || self.digests.upload(self.seat, digests()));
+        let uploaded = self.until_answered(asked, "digests", || self.digests.upload(self.seat, digests()));
         let (entries, own) = uploaded.ok_or(StreamError::Ended)?;
         let message = disagreement.unwrap_or_else(|| {
             if !claim.complete || (claim.entries == entries && claim.tree == own) {
@@ -70,6 +69,10 @@ impl Finish {
         });
         let agreed = message.is_empty();
         tracing::info!(agreed, complete = claim.complete, entries, message, "finish");
+        // Where this was given up meanwhile, another receiver works with what would be removed.
+        if agreed && !self.is_left_to_this(asked) {
+            return Err(StreamError::Ended);
+        }
         // A comparison of everything proves that no partial file is needed any more. Where chunks were given up the transfer is
         // over too, and nothing resumes it. Partial files stay where it was stopped, or has ended without agreement.
         if agreed {
@@ -86,15 +89,27 @@ impl Finish {
         Ok(if agreed { Outcome::Agreed } else { Outcome::Disagreed(message) })
     }
 
+    /// Returns whether somebody waits for the answer.
+    fn is_wanted(&self, asked: &Asked<'_>) -> bool {
+        !self.end.stop.is_requested() && !asked.here.is_some_and(Here::is_cut)
+    }
+
+    /// Asks anew: what this knows may be old.
+    fn is_left_to_this(&self, asked: &Asked<'_>) -> bool {
+        let Some(beside) = asked.beside else { return true };
+        let found = self.until_answered(asked, "who finishes", || Ok((self.control.membership()?, self.control.finish()?)));
+        found.is_some_and(|(membership, finish)| beside.finishes(membership.as_ref(), finish.as_ref()))
+    }
+
     /// Returns what is not as it should be at the destination, in words.
-    fn disagreement(&self, claim: &Claim) -> Result<Option<String>, StreamError> {
+    fn disagreement(&self, asked: &Asked<'_>, claim: &Claim) -> Result<Option<String>, StreamError> {
         let site = &*self.site;
         let unfinished = site.files.unfinished();
         if unfinished > 0 {
             return Ok(Some(format!("{unfinished} large files lack parts")));
         }
         let begun = Instant::now();
-        let found = match self.patiently(|| self.look(claim)) {
+        let found = match self.patiently(asked, || self.look(asked, claim)) {
             Ok(found) => found,
             Err(error) => return Ok(Some(format!("the destination could not be compared with the listing: {error}"))),
         };
@@ -123,7 +138,7 @@ impl Finish {
         Ok(Some(format!("{} of the listed entries are not at the destination as they should be: {named}{more}", lacking + found.lost)))
     }
 
-    fn look(&self, claim: &Claim) -> Result<Found, ControlError> {
+    fn look(&self, asked: &Asked<'_>, claim: &Claim) -> Result<Found, ControlError> {
         let site = &*self.site;
         let Some(listing) = &self.listing()? else { return Ok(Found::default()) };
         let sent = || {
@@ -145,6 +160,7 @@ impl Finish {
             sent: &sent,
             proof: self.proof,
             reading: site.reading(),
+            is_wanted: &|| self.is_wanted(asked),
         }
         .run()
     }
@@ -163,11 +179,13 @@ impl Finish {
     }
 
     /// Tries again what may work later.
-    fn patiently<T>(&self, call: impl Fn() -> Result<T, ControlError>) -> Result<T, ControlError> {
+    fn patiently<T>(&self, asked: &Asked<'_>, call: impl Fn() -> Result<T, ControlError>) -> Result<T, ControlError> {
         let mut tries = 1;
         loop {
             match call() {
-                Err(ControlError::Unavailable { what, why }) if tries < LOOK_TRIES => tracing::warn!(what, why, tries, "look"),
+                Err(ControlError::Unavailable { what, why }) if tries < LOOK_TRIES && self.is_wanted(asked) => {
+                    tracing::warn!(what, why, tries, "look")
+                }
                 other => return other,
             }
             tries += 1;
@@ -177,11 +195,15 @@ impl Finish {
         }
     }
 
-    /// Repeats what the control plane did not do until the process is told to stop.
-    fn until_answered<T>(&self, what: &str, call: impl Fn() -> control::Result<T>) -> Option<T> {
+    /// Repeats what the control plane did not do as long as somebody waits for the answer.
+    fn until_answered<T>(&self, asked: &Asked<'_>, what: &str, call: impl Fn() -> control::Result<T>) -> Option<T> {
         let _call = self.asked.enter();
         loop {
-            match call() {
+            let answer = call();
+            if !self.is_wanted(asked) {
+                return None;
+            }
+            match answer {
                 Ok(found) => return Some(found),
                 Err(error) => tracing::warn!(what, %error, "asked for again"),
             }

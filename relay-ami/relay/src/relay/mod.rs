@@ -22,8 +22,8 @@ use crate::stop::Stop;
 #[derive(Debug)]
 pub struct Config {
     pub transfer: TransferId,
-    /// Ed25519 public key of the sender.
-    pub route_key: [u8; 32],
+    /// Ed25519 public keys of the senders whose streams it passes on.
+    pub route_keys: Vec<[u8; 32]>,
     /// Addresses that others dial to reach it, beside those that it listens on: behind EC2's NAT its public one.
     pub known_as: Vec<SocketAddrV4>,
     /// Ends itself after so long without a stream.

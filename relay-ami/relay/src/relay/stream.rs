@@ -70,7 +70,7 @@ fn authenticate(relay: &Relay, socket: &TcpStream, deadline: Deadline) -> Result
     let challenge: Challenge = random().map_err(io::Error::other)?;
     timed.write_all(&challenge)?;
     let signed = read_signed(&mut timed)?;
-    let header = RouteHeader::verify(&signed, &challenge, &relay.config.route_key)?;
+    let header = RouteHeader::verify(&signed, &challenge, &relay.config.route_keys)?;
     if header.transfer != relay.config.transfer.as_str() {
         return Err(StreamError::OtherTransfer(header.transfer));
     }

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::control::unix_now;
+use crate::control::{Seat, unix_now};
 use crate::documents::chunk::{Chunk, ChunkState};
 use crate::documents::entry::Segment;
+use crate::documents::event::Progress;
+use crate::documents::membership::{Membership, Path, Retired};
 use crate::documents::plan::TransferPlan;
-use crate::documents::text::{PathId, PlanId, SchemaVersion1, TransferId};
+use crate::documents::text::{Address, PathId, PlanId, SchemaVersion1, TransferId};
 use crate::send::queue::Taker;
 use crate::send::streams::{Handle, Rest};
 use crate::send::work::Work;
@@ -91,4 +93,53 @@ pub fn segment(entry: u64, path: &str) -> Segment {
         r#"{{"entry":{entry},"path":"{path}","source":"/s/{path}","kind":"file","size":7,"mode":420,"mtimeNs":1,"inode":1,"offset":0,"length":7}}"#
     );
     Segment::parse(line.as_bytes()).unwrap()
+}
+
+/// A membership with a direct path to each of these receivers.
+pub fn membership(version: u64, receivers: &[&str], retired: Vec<Retired>) -> Membership {
+    let address = Address(std::net::SocketAddrV4::new([10, 0, 0, 1].into(), 1));
+    let path = |to: &&str| Path {
+        path_id: PathId::new(format!("direct-{to}")).unwrap(),
+        generation: 1,
+        hops: Vec::new(),
+        receiver: address,
+        lanes: 1,
+        from: Seat::SENDER,
+        to: Seat::new(to).unwrap(),
+    };
+    Membership {
+        schema_version: SchemaVersion1,
+        version,
+        paths: receivers.iter().map(path).collect(),
+        probes: Vec::new(),
+        bandwidth_limit_mbps: None,
+        budget_lease: None,
+        limit_lease: None,
+        paused: false,
+        retired,
+        shares: Vec::new(),
+    }
+}
+
+/// A receiver's report, of one that follows this version of the membership.
+pub fn report(membership_version: Option<u64>) -> Progress {
+    Progress {
+        schema_version: SchemaVersion1,
+        epoch: 1,
+        sequence: 1,
+        bytes: 0,
+        moved_bytes: 0,
+        saved_bytes: 0,
+        chunks: 0,
+        files: 0,
+        failed_chunks: 0,
+        rate_mb_s: 0.0,
+        at: 0.0,
+        first_byte_at: None,
+        in_file_system_seconds: None,
+        membership_version,
+        closed_for: None,
+        has_ended: false,
+        lanes: Vec::new(),
+    }
 }

@@ -1,14 +1,10 @@
 //! Reads chunks ahead of the lanes: leases a range, reads its items and their manifest lines.
 
-use std::sync::Arc;
-
 use super::error::SendError;
-use super::manifests::{Manifests, adjacent};
-use super::questions::Questions;
-use super::settled::Chunks;
-use crate::control::Control;
+use super::range_items::RangeItems;
+use super::settled::Origin;
+use crate::control::leases::Owner;
 use crate::defaults::WATCH_INTERVAL;
-use crate::documents::chunk::{Chunk, ChunkState};
 use crate::documents::plan::TransferPlan;
 use crate::stop::Stop;
 
@@ -17,13 +13,8 @@ pub struct Feeder {
     /// As it was at the beginning.
     pub plan: TransferPlan,
     pub plan_key: String,
-    /// Names this process in leases.
-    pub owner: String,
-    pub epoch: u64,
-    pub control: Arc<dyn Control>,
-    pub manifests: Manifests,
-    pub questions: Arc<Questions>,
-    pub chunks: Arc<Chunks>,
+    pub owner: Owner,
+    pub items: RangeItems,
     pub stop: Stop,
 }
 
@@ -45,15 +36,15 @@ impl Feeder {
                 None => return Ok(()),
             };
             if !plan.open {
-                self.chunks.planned(&plan);
+                self.items.chunks.planned(&plan);
             }
         }
     }
 
     /// The plan once it has more than `fed` chunks or is whole; none when the process ends.
     fn next(&self, fed: u64) -> Option<TransferPlan> {
-        while !self.stop.sleep(WATCH_INTERVAL) && !self.chunks.queue.is_over() {
-            let read = self.control.read_object(&self.plan_key, None).map_err(|error| error.to_string());
+        while !self.stop.sleep(WATCH_INTERVAL) && !self.items.chunks.queue.is_over() {
+            let read = self.items.control.read_object(&self.plan_key, None).map_err(|error| error.to_string());
             match read.and_then(|text| TransferPlan::parse(&text)) {
                 Ok(plan) if plan.plan_id != self.plan.plan_id => tracing::warn!(key = self.plan_key, "another plan"),
                 Ok(plan) if plan.chunks > fed || !plan.open => return Some(plan),
@@ -71,40 +62,14 @@ impl Feeder {
         let (first, end) = (begin + fed, begin + plan.chunks);
         let partly_fed = |range: &u64| fed < plan.chunks && (range + 1) * plan.range_size > first;
         for range in plan.ranges().filter(partly_fed) {
-            let lease = || Ok(self.control.lease(range, &self.owner, self.epoch)?);
-            let items = || Ok(self.control.range_chunks(range)?);
-            let Some(()) = self.questions.until_answered("lease", lease)? else { return Ok(false) };
-            let Some(items) = self.questions.until_answered("chunks", items)? else { return Ok(false) };
-            // What the planner has written beyond the plan may be written once more.
-            let chunks: Vec<Chunk> = items.into_iter().filter(|chunk| (first..end).contains(&chunk.chunk)).collect();
-            let expected = end.min((range + 1) * plan.range_size) - first.max(range * plan.range_size);
-            if let Some(other) = chunks.iter().find(|chunk| chunk.plan_id != plan.plan_id) {
-                return Err(SendError::Plan(format!("chunk {} is of plan {}, not of {}", other.chunk, other.plan_id, plan.plan_id)));
+            let lease = || Ok(self.items.control.lease(range, &self.owner, None)?);
+            let Some(is_own) = self.items.questions.until_answered("lease", lease)? else { return Ok(false) };
+            if !is_own {
+                return Err(SendError::Plan(format!("range {range} is leased by another seat; this sender is alone")));
             }
-            if chunks.len() as u64 != expected {
-                return Err(SendError::Plan(format!(
-                    "range {range} holds {} of the plan's chunks; the plan says {expected}",
-                    chunks.len()
-                )));
-            }
-            if !self.feed_range(&chunks)? {
+            let Some(chunks) = self.items.read(plan, range, &(first..end))? else { return Ok(false) };
+            if !self.items.feed(&chunks, Origin::Here)? {
                 return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    fn feed_range(&self, chunks: &[Chunk]) -> Result<bool, SendError> {
-        // First what is settled: the last phase waits for it, and a full work queue would wait for the last phase.
-        self.chunks.settled_before(chunks.iter().filter(|chunk| chunk.state != ChunkState::Pending));
-        for run in adjacent(chunks.iter().filter(|chunk| chunk.state == ChunkState::Pending)) {
-            let Some(works) = self.questions.until_answered("manifest", || self.manifests.read(&run))? else { return Ok(false) };
-            for (chunk, work) in works {
-                if chunk.failed_attempt == Some(chunk.attempt) {
-                    self.chunks.queue.feed_undecided(work);
-                } else if !self.chunks.queue.feed(work) {
-                    return Ok(false);
-                }
             }
         }
         Ok(true)

@@ -1,12 +1,19 @@
 #![allow(clippy::unwrap_used)]
 
+use std::sync::Arc;
+
 use super::*;
 use crate::builders::control::InMemory;
+use crate::control::{Control, Seat};
 use crate::digest::Proof;
+use crate::documents::chunk::{Chunk, ChunkState};
 use crate::entry_table::EntryTable;
 use crate::send::builders::{Idle, item, plan};
+use crate::send::manifests::Manifests;
 use crate::send::noted::{Earlier, SentJournal};
+use crate::send::questions::Questions;
 use crate::send::queue::{Next, Patience};
+use crate::send::settled::Chunks;
 use crate::thread::lock;
 
 /// Feeds a plan of two chunks of data; the table has these.
@@ -17,10 +24,11 @@ fn feeder(items: Vec<Chunk>) -> Feeder {
     memory.write_object("p/m", b"{}".to_vec()).unwrap();
     let control: Arc<dyn Control> = Arc::new(memory);
     let (journal, earlier, stop) = (SentJournal::default(), Earlier::default(), Stop::new().unwrap());
-    let chunks = Arc::new(Chunks::new(&plan, Proof::Blake3, Patience::default(), journal, earlier, EntryTable::default()).0);
+    let chunks = Arc::new(Chunks::new(&plan, Proof::Blake3, Patience::default(), journal, earlier, EntryTable::default(), None).0);
     let questions = Arc::new(Questions::new(Arc::clone(&chunks.queue), stop.clone()));
     let manifests = Manifests { control: Arc::clone(&control), prefix: "p/".to_owned() };
-    Feeder { plan, plan_key: String::new(), owner: "s0".to_owned(), epoch: 1, control, manifests, questions, chunks, stop }
+    let owner = Owner { seat: Seat::SENDER, epoch: 1, process: "s0".to_owned() };
+    Feeder { plan, plan_key: String::new(), owner, items: RangeItems { control, manifests, questions, chunks }, stop }
 }
 
 #[test]
@@ -28,7 +36,7 @@ fn chunks_wait_for_lanes_or_for_a_decision_and_what_is_settled_counts() {
     let failed = Chunk { failed_attempt: Some(2), ..item(1, ChunkState::Pending, 2, None) };
     let feeder = feeder(vec![item(0, ChunkState::Pending, 1, None), failed]);
     feeder.run().unwrap();
-    let queue = &feeder.chunks.queue;
+    let queue = &feeder.items.chunks.queue;
     assert!(matches!(queue.try_next(&Idle::on("direct")), Some(Next::Send(work)) if work.chunk == 0 && *work.manifest == *b"{"));
     assert!(queue.try_next(&Idle::on("direct")).is_none());
     assert_eq!(queue.undecided(), [1]);
@@ -48,6 +56,6 @@ fn a_range_that_holds_less_than_the_plan_or_chunks_of_another_plan_ends_the_send
 #[test]
 fn a_feeder_that_is_told_to_stop_or_whose_queue_is_closed_ends_without_an_error() {
     let feeder = feeder(vec![item(0, ChunkState::Pending, 1, None), item(1, ChunkState::Pending, 1, None)]);
-    feeder.chunks.queue.close();
+    feeder.items.chunks.queue.close();
     feeder.run().unwrap();
 }

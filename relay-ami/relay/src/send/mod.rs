@@ -9,8 +9,10 @@ mod manifests;
 mod noted;
 mod questions;
 mod queue;
+mod range_items;
 mod reading;
 mod settled;
+mod sharing;
 mod streams;
 mod watch;
 mod work;
@@ -29,15 +31,18 @@ use noted::SentJournal;
 pub use noted::sent_journal;
 use questions::Questions;
 pub use queue::Patience;
+use range_items::RangeItems;
 use reading::Reading;
 pub use settled::outcome::describe;
 use settled::{Chunks, Ending, Inboxes, Recall, Repairs};
 pub use settled::{Outcome, Totals};
 use settled::{decisions, failures};
-use streams::{Blame, Hearing, Keepalives, Pace, Pretests, Streams, hearing};
+use sharing::{Others, Own, Settling, Sharing, SharingFeeder};
+use streams::{Blame, Hearing, Keepalives, Pace, PeerKeys, Pretests, Streams, hearing};
 use watch::Watch;
 pub use work::GivenUp;
 
+use crate::control::leases::Owner;
 use crate::control::{Control, Seat};
 use crate::digest::Proof;
 use crate::documents::command::Compress;
@@ -82,18 +87,26 @@ pub struct Config {
     pub proof: Proof,
     /// Paths keep the lanes that the membership gives them.
     pub has_fixed_lanes: bool,
+    /// Other senders send chunks of the plan too.
+    pub many_senders: bool,
+    /// Other receivers write into the destination too.
+    pub many_receivers: bool,
 }
 
 /// Sends until both ends have finished, or told to stop. Each loop gets what it needs; the last one is this thread's.
 pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Outcome, SendError> {
     let Config { seat, epoch, before, journal, plan, plan_key, prefix, source, router, identity, rules, .. } = config;
-    let Config { keepalive, patience, compress, proof, overflow, has_fixed_lanes, .. } = config;
+    let Config { keepalive, patience, compress, proof, overflow, has_fixed_lanes, many_senders, many_receivers, .. } = config;
     let serial = u64::from_be_bytes(random().map_err(io::Error::other)?);
     let (sent_journal, earlier) = SentJournal::go_on(journal, &plan.plan_id, proof);
-    let (chunks, Inboxes { failures, recalls }) = Chunks::new(&plan, proof, patience, sent_journal, earlier, EntryTable::new(overflow));
+    let (own, settled) = (many_senders || many_receivers).then(|| Own::new(plan.range_size)).unzip();
+    let (sharing, own) = (own.as_ref().map(|_| Arc::new(Sharing::new(seat, epoch, many_receivers))), own.map(Arc::new));
+    let digests = EntryTable::new(overflow);
+    let (chunks, Inboxes { failures, recalls }) = Chunks::new(&plan, proof, patience, sent_journal, earlier, digests, own.clone());
     let chunks = Arc::new(chunks);
     let reading = Reading::new(source, proof, Arc::clone(&chunks.skipped), Arc::clone(&chunks.states));
     let digests = Digests::new(Arc::clone(&control), &prefix, &plan.plan_id);
+    let folder = digests.folder().to_owned();
     let manifests = Manifests { control: Arc::clone(&control), prefix };
     let questions = Arc::new(Questions::new(Arc::clone(&chunks.queue), stop.clone()));
     let ending = Arc::new(Ending {
@@ -105,9 +118,9 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
         chunks: Arc::clone(&chunks),
         repairs: Repairs::default(),
     });
-    let peer_key = crate::transport::peer::pinned(Arc::clone(&control), Seat::RECEIVER);
+    let peer_keys = PeerKeys::new(Arc::clone(&control));
     let transfer = router.transfer.clone();
-    let streams = Arc::new(Streams { epoch, proof, compress, router, identity, peer_key, rules, limit: Bucket::unlimited() });
+    let streams = Arc::new(Streams { seat, epoch, proof, compress, router, identity, peer_keys, rules, limit: Bucket::unlimited() });
     let (hearing, trouble) = (Arc::new(Hearing::default()), Arc::new(Trouble::default()));
     let common = Common {
         streams: Arc::clone(&streams),
@@ -132,9 +145,20 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
     }
     let feeder = {
         let (control, chunks, stop) = (Arc::clone(&control), Arc::clone(&chunks), stop.clone());
-        let (owner, questions) = (format!("{seat}-{epoch}-{serial:016x}"), Arc::clone(&questions));
-        let feeder = Feeder { plan, plan_key, owner, epoch, control, manifests, questions, chunks, stop };
-        spawn("feeder", move || feeder.run())?
+        let (owner, questions) = (Owner { seat, epoch, process: format!("{seat}-{epoch}-{serial:016x}") }, Arc::clone(&questions));
+        let items = RangeItems { control, manifests, questions, chunks };
+        match (&sharing, own, settled) {
+            (Some(sharing), Some(own), Some(settled)) => {
+                let written = Settling::start(&items, &owner, (&plan.plan_id, proof), folder.clone(), &stop, settled)?;
+                let others = Arc::new(Others { items, proof, folder, stop: stop.clone() });
+                let feeder = SharingFeeder { plan, plan_key, owner, others, sharing: Arc::clone(sharing), own, written };
+                spawn("feeder", move || feeder.run())?
+            }
+            _ => {
+                let feeder = Feeder { plan, plan_key, owner, items, stop };
+                spawn("feeder", move || feeder.run())?
+            }
+        }
     };
     {
         let (control, chunks, stop) = (Arc::clone(&control), Arc::clone(&chunks), stop.clone());
@@ -145,8 +169,8 @@ pub fn run(config: Config, control: Arc<dyn Control>, stop: &Stop) -> Result<Out
         spawn("hearing", move || hearing::run(&hearing, &stop, || queue.is_over()))?;
     }
     let pretests = Arc::new(Pretests::new(Arc::clone(&streams), Arc::clone(&control)));
-    let lanes = Lanes::new(Arc::new(common), pretests, has_fixed_lanes);
+    let lanes = Lanes::new(Arc::new(common), pretests, has_fixed_lanes, sharing.clone());
     let reporter = Reporter::new(seat, epoch, before, &chunks.counters);
     let (keepalives, feeder, stop) = (Keepalives::new(keepalive), Some(feeder), stop.clone());
-    Watch { control, streams, chunks, ending, questions, trouble, stop, lanes, reporter, keepalives, feeder }.run()
+    Watch { control, streams, chunks, ending, questions, trouble, stop, lanes, reporter, keepalives, sharing, feeder }.run()
 }

@@ -10,6 +10,7 @@ use super::lanes::Lanes;
 use super::questions::Questions;
 use super::settled::outcome::outcome;
 use super::settled::{Chunks, Ending, Outcome};
+use super::sharing::Sharing;
 use super::streams::{Keepalives, Streams};
 use crate::control::Control;
 use crate::defaults;
@@ -28,6 +29,8 @@ pub struct Watch {
     pub lanes: Lanes,
     pub reporter: Reporter,
     pub keepalives: Keepalives,
+    /// None where there is one sender and one receiver.
+    pub sharing: Option<Arc<Sharing>>,
     /// None once it has ended.
     pub feeder: Option<JoinHandle<Result<(), SendError>>>,
 }
@@ -42,6 +45,10 @@ impl Watch {
         let is_agreed = self.chunks.queue.verdict().is_some();
         self.lanes.end(if is_agreed { defaults::PARTING_TIMEOUT } else { self.stop.left(defaults::STOP_TIMEOUT) });
         self.chunks.close();
+        if self.sharing.as_ref().is_some_and(|sharing| sharing.is_retired()) {
+            self.reporter.has_ended = true;
+            self.reporter.report(&*self.control, &self.chunks.counters, false, Vec::new());
+        }
         result
     }
 
@@ -74,15 +81,28 @@ impl Watch {
                 let others = self.lanes.wait_for_others(Instant::now());
                 self.report(others || self.chunks.queue.waits_for_others() || self.questions.waits());
                 match self.control.fenced() {
-                    Ok(true) => return Ok(Outcome::Fenced),
+                    Ok(true) => return Ok(self.ended()),
                     Ok(false) => {}
                     Err(error) => tracing::warn!(%error, "fence"),
                 }
             }
             self.lanes.grow()?;
+            if let Some(sharing) = &self.sharing {
+                let moved = self.chunks.counters.moved.load(Ordering::Relaxed);
+                sharing.look(Instant::now(), self.lanes.reached(), moved);
+                if sharing.is_retired() {
+                    return Ok(Outcome::Fenced);
+                }
+            }
             let now = Instant::now();
             self.chunks.queue.wait(next_watch.saturating_duration_since(now).min(self.lanes.rests_for(now)));
         }
+    }
+
+    /// The control plane wants no end to go on: by now another sender may have told how the transfer has ended.
+    fn ended(&self) -> Outcome {
+        let is_left = self.sharing.as_ref().is_some_and(|sharing| sharing.is_left_to_another(&*self.control));
+        if is_left { Outcome::LeftToAnother } else { Outcome::Fenced }
     }
 
     fn report(&mut self, waits: bool) {
@@ -93,8 +113,13 @@ impl Watch {
     fn follow(&mut self) -> Result<(), SendError> {
         match self.control.membership() {
             Ok(Some(membership)) => {
+                if let Some(sharing) = &self.sharing {
+                    sharing.follow(&membership);
+                }
                 self.lanes.follow(&membership)?;
-                if self.lanes.are_out_of_money(Instant::now(), defaults::DRAIN_TIMEOUT) {
+                // Whoever shares a limit out goes by it.
+                self.reporter.told.membership_version = Some(membership.version);
+                if self.lanes.need_no_relays(Instant::now(), defaults::DRAIN_TIMEOUT) {
                     self.keepalives.end(&self.streams, &membership, Instant::now());
                 } else {
                     let delivered = self.chunks.counters.chunks.load(Ordering::Relaxed);
@@ -102,8 +127,11 @@ impl Watch {
                 }
             }
             Ok(None) => {}
-            // The paths of a second ago still serve.
-            Err(error) => tracing::warn!(%error, "membership"),
+            // The paths of a second ago still serve; bounds may have ended since.
+            Err(error) => {
+                tracing::warn!(%error, "membership");
+                self.lanes.hold_bounds(Instant::now());
+            }
         }
         self.chunks.queue.wake();
         self.lanes.reap();

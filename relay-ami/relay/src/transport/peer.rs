@@ -1,5 +1,6 @@
 //! The peer's TLS key, pinned from its record in the control plane.
 
+use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ use crate::thread::lock;
 
 #[derive(Default)]
 struct Known {
-    key: Option<Vec<u8>>,
+    keys: Vec<Vec<u8>>,
     /// Reads of the record that began and that ended; one at a time.
     begun: u64,
     ended: u64,
@@ -23,7 +24,7 @@ struct Known {
 
 impl Known {
     fn is(&self, key: &[u8]) -> bool {
-        self.key.as_deref() == Some(key)
+        self.keys.iter().any(|known| known == key)
     }
 
     /// Until the record may be read again; none while it is being read.
@@ -45,11 +46,22 @@ struct Peer<R> {
 /// at most once a second and by one thread, so that unauthenticated peers cannot make this end flood the control plane. A key that is
 /// known waits for nothing; another waits for a read that began after it came.
 pub fn pinned(control: Arc<dyn Control>, seat: Seat) -> Arc<KeyCheck> {
-    let peer = Peer::new(move || control.key(seat), KEY_REFRESH_INTERVAL, HANDSHAKE_TIMEOUT);
+    let peer = Peer::new(move || Ok(control.key(seat)?.into_iter().collect()), KEY_REFRESH_INTERVAL, HANDSHAKE_TIMEOUT);
     Arc::new(move |key: &[u8]| peer.accepts(key))
 }
 
-impl<R: Fn() -> control::Result<Option<KeyRecord>>> Peer<R> {
+/// The same of all senders from which a path leads to a receiver.
+pub fn pinned_senders(control: Arc<dyn Control>, receiver: Seat) -> Arc<KeyCheck> {
+    let records = move || {
+        let paths = control.membership()?.map(|membership| membership.paths).unwrap_or_default();
+        let senders: BTreeSet<Seat> = paths.iter().filter(|path| path.to == receiver).map(|path| path.from).collect();
+        senders.into_iter().filter_map(|seat| control.key(seat).transpose()).collect()
+    };
+    let peer = Peer::new(records, KEY_REFRESH_INTERVAL, HANDSHAKE_TIMEOUT);
+    Arc::new(move |key: &[u8]| peer.accepts(key))
+}
+
+impl<R: Fn() -> control::Result<Vec<KeyRecord>>> Peer<R> {
     fn new(record: R, interval: Duration, patience: Duration) -> Self {
         Self { record, interval, patience, known: Mutex::default(), read: Condvar::new() }
     }
@@ -83,7 +95,9 @@ impl<R: Fn() -> control::Result<Option<KeyRecord>>> Peer<R> {
         let record = std::panic::catch_unwind(AssertUnwindSafe(&self.record));
         let mut known = lock(&self.known);
         match record {
-            Ok(Ok(record)) => known.key = record.and_then(|record| URL_SAFE_NO_PAD.decode(record.tls_public_key).ok()),
+            Ok(Ok(records)) => {
+                known.keys = records.into_iter().filter_map(|record| URL_SAFE_NO_PAD.decode(record.tls_public_key).ok()).collect();
+            }
             Ok(Err(error)) => tracing::warn!(%error, "key of the peer"),
             Err(_) => tracing::error!("reading the key of the peer panicked"),
         }

@@ -14,13 +14,13 @@ fn record(key: &[u8]) -> KeyRecord {
 }
 
 /// Each read is announced and held up until the test answers it.
-fn held_up() -> (impl Fn() -> control::Result<Option<KeyRecord>> + Send + Sync, Receiver<Sender<KeyRecord>>) {
+fn held_up() -> (impl Fn() -> control::Result<Vec<KeyRecord>> + Send + Sync, Receiver<Sender<KeyRecord>>) {
     let (announce, announced) = channel::<Sender<KeyRecord>>();
     let announce = Mutex::new(announce);
     let read = move || {
         let (answer, answered) = channel();
         let _ = lock(&announce).send(answer);
-        Ok(answered.recv().ok())
+        Ok(answered.recv().ok().into_iter().collect())
     };
     (read, announced)
 }
@@ -76,7 +76,7 @@ fn many_strangers_cause_one_read_an_interval() {
     let counted = Arc::clone(&count);
     let read = move || {
         counted.fetch_add(1, Ordering::SeqCst);
-        Ok(Some(record(b"known")))
+        Ok(vec![record(b"known")])
     };
     let peer = Arc::new(Peer::new(read, INTERVAL, PATIENCE));
     let start = Instant::now();
@@ -108,7 +108,7 @@ fn a_read_that_panics_does_not_end_all_reading() {
     let count = AtomicUsize::new(0);
     let read = || {
         assert!(count.fetch_add(1, Ordering::SeqCst) > 0, "the first read");
-        Ok(Some(record(b"known")))
+        Ok(vec![record(b"known")])
     };
     let peer = Peer::new(read, INTERVAL, PATIENCE);
     assert!(!peer.accepts(b"known"));

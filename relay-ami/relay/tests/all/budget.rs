@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use cpt_relay::control::{Control as _, Seat, unix_now};
 use cpt_relay::documents::event::Progress;
-use cpt_relay::documents::membership::BudgetLease;
+use cpt_relay::documents::leases::BudgetLease;
 use cpt_relay::send;
 
 use crate::faults::bending_hop;

@@ -8,13 +8,14 @@ use cpt_relay::documents::chunk::Chunk;
 use cpt_relay::documents::command::Command;
 use cpt_relay::documents::entry::{ListingEntry, Segment};
 use cpt_relay::documents::extras::{Extra, Remaining};
+use cpt_relay::documents::key_entry::KeyEntry;
 use cpt_relay::documents::membership::Membership;
 use cpt_relay::documents::plan::TransferPlan;
 use cpt_relay::look::EqualEntry;
 
 type Judge = fn(&[u8]) -> Result<(), String>;
 
-const JUDGES: [(&str, Judge); 11] = [
+const JUDGES: [(&str, Judge); 12] = [
     ("relay-command", |text| Command::parse(text).map(drop)),
     ("membership", |text| Membership::parse(text).map(drop)),
     ("transfer-plan", |text| TransferPlan::parse(text).map(drop)),
@@ -22,6 +23,7 @@ const JUDGES: [(&str, Judge); 11] = [
     ("listing-entry", |text| ListingEntry::parse(text).map(drop)),
     ("chunk", |text| Chunk::parse(text).map(drop)),
     ("extra-entry", |text| Extra::parse(text).map(drop)),
+    ("key-entry", |text| KeyEntry::parse(text).map(drop)),
     ("probe-result", |text| serde_json::from_slice::<ProbeResult>(text).map(drop).map_err(|error| error.to_string())),
     ("command-answer", |text| serde_json::from_slice::<Answer>(text).map(drop).map_err(|error| error.to_string())),
     ("remaining-entry", |text| serde_json::from_slice::<Remaining>(text).map(drop).map_err(|error| error.to_string())),

@@ -10,12 +10,12 @@ use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan;
 use cpt_relay::control::{Control, KeyRecord, Seat};
 use cpt_relay::documents::attributes::{Owners, Preserve};
-use cpt_relay::documents::chunk::Chunk;
 use cpt_relay::documents::command::{Compare, Compress, Verify};
-use cpt_relay::documents::membership::{self, BudgetLease, Hop, Membership, Probe};
+use cpt_relay::documents::leases::BudgetLease;
+use cpt_relay::documents::membership::{self, Hop};
 use cpt_relay::documents::plan::TransferPlan;
 use cpt_relay::documents::survey::Survey;
-use cpt_relay::documents::text::{Address, LandingPath, PathId, SchemaVersion1, TransferId};
+use cpt_relay::documents::text::{Address, LandingPath, PathId, TransferId};
 use cpt_relay::ends::{Destination, Source};
 use cpt_relay::rate::RateRules;
 use cpt_relay::secure::keys::{Identity, kept_route_key, route_public};
@@ -26,10 +26,13 @@ use cpt_relay::survey::compare::{Listing, Rule};
 use cpt_relay::survey::scan;
 use cpt_relay::transport::{peer, route::Router};
 use cpt_relay::{receive, relay, send};
-use serde_json::Value;
 
+#[path = "members.rs"]
+mod members;
 #[path = "running.rs"]
 mod running;
+#[path = "seen.rs"]
+mod seen;
 #[path = "trees.rs"]
 mod trees;
 
@@ -204,12 +207,30 @@ impl Transfer {
     }
 
     pub fn receive_within(&self, limits: Limits) -> Running<receive::Outcome> {
+        self.begin(receive::Config { limits, ..self.receiver(Seat::RECEIVER) })
+    }
+
+    /// A receiver in a seat, with others beside it.
+    pub fn receive_beside(&self, seat: Seat, many_senders: bool, many_receivers: bool) -> Running<receive::Outcome> {
+        let destination = PosixDestination::new(self.destination()).beside_others(many_receivers.then_some(seat));
+        let destination = Box::new(destination);
+        self.begin(receive::Config { destination, many_senders, many_receivers, ..self.receiver(seat) })
+    }
+
+    /// Starts a receiver; its keys are published.
+    fn begin(&self, config: receive::Config) -> Running<receive::Outcome> {
         let (listeners, address) = listen();
         let (identity, stop) = (Identity::generate().unwrap(), Stop::new().unwrap());
         let key = KeyRecord { epoch: self.epoch, tls_public_key: peer::to_text(identity.public()), route_public_key: None, address: None };
-        self.control.publish_key(Seat::RECEIVER, &key).unwrap();
-        let config = receive::Config {
-            seat: Seat::RECEIVER,
+        self.control.publish_key(config.seat, &key).unwrap();
+        let (control, stopped) = (Arc::clone(&self.control), stop.clone());
+        let thread = std::thread::spawn(move || receive::run(config, control, identity, &listeners, &stopped).unwrap());
+        Running { stop, address, thread }
+    }
+
+    fn receiver(&self, seat: Seat) -> receive::Config {
+        receive::Config {
+            seat,
             transfer: self.id.clone(),
             epoch: self.epoch,
             before: None,
@@ -218,14 +239,13 @@ impl Transfer {
             plan_key: plan::PLAN_KEY.to_owned(),
             prefix: String::new(),
             rules: RateRules::default(),
-            limits,
+            limits: Limits::RECEIVER,
             verify: self.verify,
             placing_threads: cpt_relay::defaults::THREADS_AT_ONCE,
             preserve: self.preserve,
-        };
-        let (control, stopped) = (Arc::clone(&self.control), stop.clone());
-        let thread = std::thread::spawn(move || receive::run(config, control, identity, &listeners, &stopped).unwrap());
-        Running { stop, address, thread }
+            many_senders: false,
+            many_receivers: false,
+        }
     }
 
     pub fn relay(&self) -> Running<()> {
@@ -239,7 +259,7 @@ impl Transfer {
         let (transfer, rules) = (self.id.clone(), RateRules::default());
         let (idle, limits, known_as) = (Duration::from_secs(600), Limits::RELAY, Vec::new());
         let mut config =
-            relay::Config { transfer, route_key: self.router_key, known_as, idle, lifetime: None, rules, bandwidth: None, limits };
+            relay::Config { transfer, route_keys: vec![self.router_key], known_as, idle, lifetime: None, rules, bandwidth: None, limits };
         change(&mut config);
         let stopped = stop.clone();
         let thread = std::thread::spawn(move || relay::run(config, &listeners, &stopped).unwrap());
@@ -249,18 +269,26 @@ impl Transfer {
     /// Starts a sender, with the route key that the relays know; the limit is that of the membership, whenever that is written.
     pub fn send(&mut self, limit_mbps: Option<u64>) -> Running<send::Outcome> {
         self.limit(limit_mbps);
-        let (identity, stop) = (Identity::generate().unwrap(), Stop::new().unwrap());
+        let config = self.sender(Seat::SENDER);
+        self.start(config)
+    }
+
+    /// What a sender in this seat is told; its keys are published.
+    pub fn sender(&mut self, seat: Seat) -> send::Config {
+        let identity = Identity::generate().unwrap();
         let key = KeyRecord {
             epoch: self.epoch,
             tls_public_key: peer::to_text(identity.public()),
             route_public_key: Some(peer::to_text(&self.router_key)),
             address: None,
         };
-        self.control.publish_key(Seat::SENDER, &key).unwrap();
-        let config = send::Config {
-            seat: Seat::SENDER,
+        self.control.publish_key(seat, &key).unwrap();
+        send::Config {
+            seat,
             epoch: self.epoch,
             has_fixed_lanes: false,
+            many_senders: false,
+            many_receivers: false,
             before: None,
             journal: self.notes_sent.then(|| sent_journal::open(&self.directory.path().join("send.sent")).unwrap()),
             overflow: None,
@@ -275,7 +303,11 @@ impl Transfer {
             patience: self.patience,
             compress: self.compress,
             proof: self.verify.proof(),
-        };
+        }
+    }
+
+    pub fn start(&self, config: send::Config) -> Running<send::Outcome> {
+        let stop = Stop::new().unwrap();
         let (control, stopped) = (Arc::clone(&self.control), stop.clone());
         let thread = std::thread::spawn(move || send::run(config, control, &stopped).unwrap());
         Running { stop, address: SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0), thread }
@@ -283,32 +315,6 @@ impl Transfer {
 
     pub fn router(&self) -> &Router {
         self.router.as_ref().expect("before the sender starts")
-    }
-
-    pub fn members(&self, paths: Vec<membership::Path>) {
-        self.members_with_probes(paths, Vec::new());
-    }
-
-    pub fn members_with_probes(&self, paths: Vec<membership::Path>, probes: Vec<Probe>) {
-        let (bandwidth_limit_mbps, budget_lease) = (self.limit_mbps, self.lease.clone());
-        let schema_version = SchemaVersion1;
-        self.control.put_membership(&Membership { schema_version, version: 0, paths, probes, bandwidth_limit_mbps, budget_lease }).unwrap();
-    }
-
-    /// From now on.
-    pub fn grant(&mut self, lease: BudgetLease) {
-        self.lease = Some(lease);
-        if let Some(Membership { paths, probes, .. }) = self.control.membership().unwrap() {
-            self.members_with_probes(paths, probes);
-        }
-    }
-
-    /// From now on.
-    pub fn limit(&mut self, limit_mbps: Option<u64>) {
-        self.limit_mbps = limit_mbps;
-        if let Some(Membership { paths, probes, .. }) = self.control.membership().unwrap() {
-            self.members_with_probes(paths, probes);
-        }
     }
 
     /// Sends what is planned by two new ends; files that were sent.
@@ -320,46 +326,6 @@ impl Transfer {
         let send::Outcome::Delivered(totals) = outcome else { panic!("{outcome:?}") };
         assert_eq!(receiver.join(), receive::Outcome::Agreed);
         totals.files
-    }
-
-    pub fn chunks(&self) -> Vec<Chunk> {
-        let numbers: Vec<u64> = (0..self.plan.chunks).collect();
-        self.control.chunks(&numbers).unwrap()
-    }
-
-    pub fn events(&self) -> Vec<Value> {
-        let text = std::fs::read_to_string(self.directory.path().join("control/events.ndjson")).unwrap_or_default();
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
-
-    pub fn wait_for_event(&self, kind: &str) -> Value {
-        wait_for(kind, || self.events().into_iter().find(|event| event["type"] == kind))
-    }
-
-    /// The digests that a side has uploaded.
-    pub fn digests(&self, seat: Seat) -> String {
-        self.object(&format!("digests/{}/{}/part-00000.ndjson", self.plan.plan_id, seat))
-    }
-
-    pub fn object(&self, key: &str) -> String {
-        std::fs::read_to_string(self.directory.path().join("control").join(key)).unwrap()
-    }
-
-    /// What the sender says that it left out.
-    pub fn skipped(&self) -> Vec<Value> {
-        let part = format!("control/digests/{}/skipped/part-00000.ndjson", self.plan.plan_id);
-        let text = std::fs::read_to_string(self.directory.path().join(part)).unwrap_or_default();
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
-
-    pub fn record(&self, name: &str) -> Option<Value> {
-        let text = std::fs::read(self.directory.path().join(format!("control/records/{name}.json"))).ok()?;
-        Some(serde_json::from_slice(&text).unwrap())
-    }
-
-    /// Both trees are the same, to the bit, the nanosecond and the permission; nothing else lies at the destination.
-    pub fn assert_same_trees(&self) {
-        assert_eq!(list(&self.source()), list(&self.destination()));
     }
 }
 
@@ -382,9 +348,27 @@ fn listen() -> (Vec<TcpListener>, SocketAddrV4) {
     (listeners, address)
 }
 
+/// `s0`, `r1` …
+pub fn seat(text: &str) -> Seat {
+    Seat::new(text).unwrap()
+}
+
+/// Bytes that went out, but for the copies that an idle lane sent of what another lane was late with: how many those are is up to the machine.
+pub fn sent_once(totals: &send::Totals) -> u64 {
+    totals.sent_bytes.saturating_sub(totals.hedged_bytes)
+}
+
 pub fn path(name: &str, hops: &[SocketAddrV4], receiver: SocketAddrV4) -> membership::Path {
     let hops = hops.iter().map(|address| Hop { node_id: format!("node-{}", address.port()), address: Address(*address) }).collect();
-    membership::Path { path_id: PathId::new(name).unwrap(), generation: 1, hops, receiver: Address(receiver), lanes: 2 }
+    membership::Path {
+        path_id: PathId::new(name).unwrap(),
+        generation: 1,
+        hops,
+        receiver: Address(receiver),
+        lanes: 2,
+        from: Seat::SENDER,
+        to: Seat::RECEIVER,
+    }
 }
 
 /// Polls until there is something; a hang fails with what was waited for.

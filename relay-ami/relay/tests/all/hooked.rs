@@ -171,8 +171,8 @@ impl LargeFile for Large {
         self.file.write(bytes, offset)
     }
 
-    fn prepare_sync(&self) -> io::Result<()> {
-        self.file.prepare_sync()
+    fn prepare_sync(&self, range: Range<u64>) -> io::Result<()> {
+        self.file.prepare_sync(range)
     }
 
     fn read_back(&self, range: Range<u64>, hasher: ContentHasher, digest: &Digest, heard: Heard<'_>) -> io::Result<()> {

@@ -92,7 +92,7 @@ fn moved(transfer: &mut Transfer) -> send::Totals {
 #[test]
 fn what_is_replaced_and_removed_is_kept_as_rsync_keeps_it() {
     if Command::new("rsync").arg("--version").output().is_err() {
-        eprintln!("skipped: rsync is missing, beside which --backup is tried");
+        cpt_skipped::skipped("rsync is missing, beside which --backup is tried");
         return;
     }
     let here = tempfile::tempdir().unwrap();

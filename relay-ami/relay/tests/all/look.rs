@@ -119,6 +119,7 @@ impl Site {
             sent: &sent,
             proof: Proof::Blake3,
             reading: Reading { disk: &UnderWay::default(), reread: &AtomicU64::default() },
+            is_wanted: &|| true,
         }
         .run()
     }

@@ -47,7 +47,7 @@ fn check(transfer: &Transfer) {
 /// The destination with a disk of its own at `d/disk`; none without root.
 fn with_disk() -> Option<(Transfer, Mounted)> {
     if !is_root() {
-        eprintln!("skipped: only root mounts");
+        cpt_skipped::skipped("only root mounts");
         return None;
     }
     let transfer = Transfer::plan(CHUNK, Some(1), fill);
@@ -108,7 +108,7 @@ fn a_receiver_that_is_started_again_goes_on_on_a_disk_below_the_destination() {
 #[test]
 fn files_for_directories_of_a_team_have_its_group_and_its_access_control_list() {
     if !is_root() {
-        eprintln!("skipped: only root gives a directory to any group");
+        cpt_skipped::skipped("only root gives a directory to any group");
         return;
     }
     let mut transfer = Transfer::plan(CHUNK, Some(1), fill);

@@ -74,7 +74,7 @@ fn delivered(transfer: &mut Transfer, rule: Rule) -> u64 {
 #[test]
 fn a_destination_is_as_rsync_leaves_it() {
     if Command::new("rsync").arg("--version").output().is_err() {
-        eprintln!("skipped: rsync is missing, beside which --ignore-existing and --update are tried");
+        cpt_skipped::skipped("rsync is missing, beside which --ignore-existing and --update are tried");
         return;
     }
     let rules = [(Overwrite::Always, "--times", 6), (Overwrite::Never, "--ignore-existing", 1), (Overwrite::IfNewer, "--update", 5)];

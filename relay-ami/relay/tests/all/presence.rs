@@ -9,7 +9,7 @@ use cpt_relay::{receive, send};
 use rustix::fs::FileType;
 use serde_json::Value;
 
-use crate::harness::{Transfer, noise, path, wait_for};
+use crate::harness::{Transfer, noise, path, sent_once, wait_for};
 
 const CHUNK: u64 = 64 << 10;
 /// Slow enough for somebody to interfere in the middle, Mbit/s.
@@ -50,7 +50,7 @@ fn interfered_in(transfer: &mut Transfer, interfere: impl FnOnce(&Path)) -> u64 
     let send::Outcome::Delivered(totals) = outcome else { panic!("{outcome:?}") };
     assert_eq!(receiver.join(), receive::Outcome::Agreed);
     transfer.assert_same_trees();
-    totals.sent_bytes - totals.bytes
+    sent_once(&totals) - totals.bytes
 }
 
 /// Takes the destination itself away in the middle; why the receiver cannot go on.

@@ -9,7 +9,7 @@ use std::thread::park;
 use cpt_relay::send;
 use serde_json::Value;
 
-use crate::harness::{Running, Transfer, noise, path};
+use crate::harness::{Running, Transfer, noise, path, sent_once};
 
 const CHUNK: u64 = 64 << 10;
 
@@ -70,7 +70,7 @@ fn resent_by_the_loss_of_a_frozen_relay() -> u64 {
     assert_eq!(of_kind(&transfer, "Chunk Failed"), Vec::<Value>::new());
     assert!(transfer.chunks().iter().all(|chunk| chunk.attempt == 1));
     assert!(totals.hedged_bytes > 0, "something was under way on the frozen path, and went out by another one");
-    (totals.sent_bytes - totals.bytes).saturating_sub(totals.hedged_bytes)
+    sent_once(&totals).saturating_sub(totals.bytes)
 }
 
 #[test]

@@ -125,7 +125,7 @@ impl Speaker {
             Self { control: Arc::clone(&transfer.control), proof: transfer.verify.proof(), sealer, reader: FrameReader::new(opener) };
         let (path, transfer) = ("direct".to_owned(), transfer.id.to_string());
         let proof = speaker.proof;
-        speaker.say(&Frame::Hello { version: VERSION, transfer, epoch: 1, path, generation: 1, lane: 0, proof });
+        speaker.say(&Frame::Hello { version: VERSION, transfer, seat: Seat::SENDER, epoch: 1, path, generation: 1, lane: 0, proof });
         assert!(matches!(speaker.reader.expect().unwrap(), Frame::Welcome { .. }));
         speaker
     }

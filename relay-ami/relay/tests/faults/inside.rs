@@ -1,5 +1,6 @@
 //! Inside the encryption: what a sender with bad memory says, which no cipher can tell from the truth.
 
+use cpt_relay::control::Seat;
 use cpt_relay::digest::Digest;
 use cpt_relay::documents::command::Verify;
 use cpt_relay::receive;
@@ -226,7 +227,7 @@ fn disorder(speaker: &mut Speaker, chunk: u64, number: usize, entries: &[Entry],
         3 => speaker.say(&Frame::Ack { chunk, attempt: 1 }),
         4 => {
             let (transfer, path, proof) = ("t-1".to_owned(), "direct".to_owned(), speaker.proof);
-            speaker.say(&Frame::Hello { version: 1, transfer, epoch: 1, path, generation: 1, lane: 0, proof });
+            speaker.say(&Frame::Hello { version: 1, transfer, seat: Seat::SENDER, epoch: 1, path, generation: 1, lane: 0, proof });
         }
         5 => {
             speaker.begin(chunk, 1, 2);

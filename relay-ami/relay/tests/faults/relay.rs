@@ -11,7 +11,7 @@ use cpt_relay::{receive, send};
 use crate::harness::{Transfer, path};
 use crate::hop::{Direction, Done, Fault, Harm, Tape, pass};
 use crate::tally::{Count, Random, Run};
-use crate::wire::{broken, tree};
+use crate::wire::{SLOW, broken, tree, until};
 
 const PAIRS: usize = 10;
 const PER_PAIR: usize = 4;
@@ -66,7 +66,10 @@ fn one(run: &Run<'_>, number: usize) {
         paths.push(membership::Path { lanes: 1, ..path(&name(number, pair), &[address, far.address], receiver.address) });
     }
     transfer.members(paths);
-    let outcome = transfer.send(Some(6)).join();
+    let sender = transfer.send(Some(SLOW));
+    until(|| (0..PAIRS).all(|pair| broken(run.log, &name(number, pair)).len() >= PER_PAIR));
+    transfer.limit(None);
+    let outcome = sender.join();
     assert!(matches!(outcome, send::Outcome::Delivered(_)), "{outcome:?}");
     assert_eq!(receiver.join(), receive::Outcome::Agreed);
     transfer.assert_same_trees();

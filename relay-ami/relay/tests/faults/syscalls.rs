@@ -34,14 +34,14 @@ pub fn run(run: &Run<'_>) {
             }
         });
     } else {
-        println!("faults: skipped: strace is not installed or may not trace; the errors of {} calls were not tried", ERRORS.len());
+        cpt_skipped::skipped(&format!("strace is not installed or may not trace; the errors of {} calls were not tried", ERRORS.len()));
     }
     if works(Command::new("unshare").args(["--mount", "--map-root-user", "mount", "-t", "tmpfs", "none", "/mnt"])) {
         let sizes: Vec<u32> = (0..6).map(|step| 600 + 700 * step).collect();
         std::thread::scope(|scope| sizes.iter().for_each(|kib| drop(scope.spawn(move || full(run, *kib)))));
         std::thread::scope(|scope| [true, false].into_iter().for_each(|room| drop(scope.spawn(move || large_and_full(run, room)))));
     } else {
-        println!("faults: skipped: no file system may be mounted here; a full disk was not tried");
+        cpt_skipped::skipped("no file system may be mounted here; a full disk was not tried");
     }
 }
 

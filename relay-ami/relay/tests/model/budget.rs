@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use cpt_relay::control::{Control as _, Seat, unix_now};
-use cpt_relay::documents::membership::BudgetLease;
+use cpt_relay::documents::leases::BudgetLease;
 
 use crate::steps::{Moment, Run};
 use crate::world::{World, Wrong};

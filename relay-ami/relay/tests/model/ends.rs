@@ -60,7 +60,7 @@ impl Running {
         Self::Thread { stop: stop.clone(), thread: Some(std::thread::spawn(move || run(&stopped))) }
     }
 
-    fn process(home: &Path, name: &str, arguments: &[&str]) -> Self {
+    pub fn process(home: &Path, name: &str, arguments: &[&str]) -> Self {
         let log = home.join(format!("{name}.log"));
         // At run time: sh, which `rustc-static` runs in, drops variables with a '-' in their names.
         let mut command = Command::new(std::env::var_os("CARGO_BIN_EXE_cpt-laboratory").expect("cargo sets it"));
@@ -77,6 +77,30 @@ impl Running {
                 let _ = kill_process(Pid::from_child(child), Signal::TERM);
             }
         }
+    }
+
+    /// SIGSTOP, or SIGCONT; nothing to a thread.
+    pub fn signal(&self, signal: Signal) {
+        if let Self::Process { child, .. } = self {
+            let _ = kill_process(Pid::from_child(child), signal);
+        }
+    }
+
+    /// Stops a process; it stands still when this returns.
+    pub fn freeze(&self) {
+        self.signal(Signal::STOP);
+        let Self::Process { child, .. } = self else { return };
+        let state = format!("/proc/{}/stat", child.id());
+        // Behind its name, which may have any bytes, in brackets.
+        let is_stopped = |stat: &str| stat.rsplit(") ").next().is_none_or(|rest| rest.starts_with(['T', 'Z']));
+        crate::wait_for("a process that stands still", || {
+            std::fs::read_to_string(&state).map_or(Some(()), |stat| is_stopped(&stat).then_some(()))
+        });
+    }
+
+    /// Whether a process has said this in its log.
+    pub fn has_said(&self, text: &str) -> bool {
+        matches!(self, Self::Process { log, .. } if std::fs::read_to_string(log).is_ok_and(|said| said.contains(text)))
     }
 
     /// With SIGKILL; a thread is told to stop.
@@ -138,6 +162,8 @@ fn named(code: i32, log: &str) -> Ended {
 pub struct Home {
     pub path: PathBuf,
     pub attempts: u32,
+    /// Chunks per range of the plan.
+    pub range_size: u64,
     /// What is kept of trees beyond the default.
     pub preserve: Preserve,
     /// Where all of it arrives.
@@ -150,7 +176,7 @@ impl Home {
     }
 
     pub fn directory(&self) -> Directory {
-        Directory::open(self.control(), plan::RANGE_SIZE, Some(self.attempts)).unwrap()
+        Directory::open(self.control(), self.range_size, Some(self.attempts)).unwrap()
     }
 
     fn next_epoch(&self, side: Seat) -> u64 {
@@ -206,6 +232,8 @@ impl Home {
             verify,
             placing_threads: cpt_relay::defaults::THREADS_AT_ONCE,
             preserve: self.preserve,
+            many_senders: false,
+            many_receivers: false,
         };
         let counted = counted.clone();
         let running = Running::thread(&stop, move |stop| {
@@ -264,6 +292,8 @@ impl Home {
             seat: Seat::SENDER,
             epoch,
             has_fixed_lanes: false,
+            many_senders: false,
+            many_receivers: false,
             before: self.last_report(Seat::SENDER),
             journal: Some(self.sent_journal()),
             overflow: None,
@@ -289,14 +319,14 @@ impl Home {
                 Ok(send::Outcome::Delivered(totals)) => Ended::Failed(format!("FilesSkipped: {}", totals.skipped)),
                 Ok(send::Outcome::ChunksFailed(chunks)) => Ended::Failed(format!("ChunksFailed: {}", send::describe(&chunks))),
                 Ok(send::Outcome::DigestMismatch(why)) => Ended::Failed(format!("DigestMismatch: {why}")),
-                Ok(send::Outcome::Stopped | send::Outcome::Fenced) => Ended::Stopped,
+                Ok(send::Outcome::Stopped | send::Outcome::LeftToAnother | send::Outcome::Fenced) => Ended::Stopped,
                 Err(error) => Ended::Failed(error.to_string()),
             }
         })
     }
 }
 
-const fn text_of(verify: Verify) -> &'static str {
+pub const fn text_of(verify: Verify) -> &'static str {
     match verify {
         Verify::Digest => "digest",
         Verify::Readback => "readback",

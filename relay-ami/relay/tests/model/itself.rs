@@ -34,6 +34,7 @@ impl World {
         let home = Home {
             path,
             attempts: self.home.attempts,
+            range_size: self.home.range_size,
             preserve: self.home.preserve,
             place: Place::Directory { path: destination, keeps: false, time_step_ns: 1 },
         };

@@ -120,7 +120,7 @@ impl World {
     }
 
     /// Where nobody interferes nothing is left out but what must be.
-    fn check_left_out(&self, what: &str) -> Wrong {
+    pub fn check_left_out(&self, what: &str) -> Wrong {
         let Some(plan) = self.current.map(|current| &self.plans[current]) else { return Wrong::new() };
         let must = plan.must_be_left_out(&self.home.place.capabilities());
         let more = self.skips();

@@ -99,7 +99,7 @@ impl Life {
         };
         let keeps = random.one_in(4);
         let place = Place::Directory { path: destination, keeps, time_step_ns };
-        let home = Home { path: path.to_path_buf(), attempts: ATTEMPTS, preserve, place };
+        let home = Home { path: path.to_path_buf(), attempts: ATTEMPTS, range_size: cpt_laboratory::plan::RANGE_SIZE, preserve, place };
         let past = vec![format!(
             "a destination of times in {time_step_ns} ns, which {} what it replaces",
             if keeps { "keeps" } else { "removes" }

@@ -54,7 +54,7 @@ fn live(seed: u64, tally: &Mutex<Tally>) -> Option<(Vec<String>, Wrong)> {
 /// Fails where something was wrong, or hardly anything was seen.
 pub fn run(seed: u64, until: Until) {
     if let Some(lacks) = lacks() {
-        println!("lives: skipped: {lacks}");
+        cpt_skipped::skipped(lacks);
         return;
     }
     println!("lives: from seed {seed} on (CPT_MODEL_SEED={seed} repeats them)");

@@ -32,6 +32,9 @@ mod promised;
 mod random;
 mod rsync;
 mod runs;
+mod seats;
+mod seats_drawn;
+mod seats_long;
 mod seen;
 mod selecting;
 mod steps;
@@ -131,7 +134,7 @@ fn report(seed: u64, steps: &[Step], (at, wrong): &Failure, is_shortened: bool) 
         "\nmodel: CPT_MODEL_SEED={seed} CPT_MODEL_SEQUENCES=1 repeats this; wrong {}:",
         at.map_or("at the end".to_owned(), |at| format!("after step {at}"))
     );
-    wrong.iter().take(5).for_each(|line| println!("  {line}"));
+    wrong.iter().take(8).for_each(|line| println!("  {line}"));
     if !is_shortened {
         return;
     }
@@ -161,6 +164,9 @@ fn main() {
     }
     if let Some(seconds) = number("CPT_LONG_RUN_SECONDS") {
         return long_run::run(seed, Until::Seconds(seconds));
+    }
+    if let Some(faults) = number("CPT_SEATS_FAULTS") {
+        seats_long::run(seed, faults);
     }
     println!("model: {count} sequences from seed {seed} on (CPT_MODEL_SEED={seed} repeats them)");
     let (start, tally, next, failures) = (Instant::now(), Mutex::default(), AtomicU64::new(0), Mutex::new(Vec::new()));

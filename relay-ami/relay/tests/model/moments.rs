@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::time::Duration;
 
 use cpt_laboratory::directory::Directory;
+use cpt_relay::control::leases::{Finish, Leased, Owner};
 use cpt_relay::control::{Control, ControlError, Delivery, KeyRecord, ProbeResult, Result, Seat, Undelivered};
 use cpt_relay::documents::chunk::Chunk;
 use cpt_relay::documents::event::{Event, FailureReason, Progress};
-use cpt_relay::documents::membership::Membership;
+use cpt_relay::documents::membership::{Membership, Retired};
 use cpt_relay::documents::text::PathId;
 
 /// What a receiver tells at the moment, and waits for.
@@ -87,8 +88,24 @@ impl Control for Counted {
         self.write(|inner| inner.write_object(key, bytes))
     }
 
-    fn lease(&self, range: u64, owner: &str, epoch: u64) -> Result<()> {
-        self.write(|inner| inner.lease(range, owner, epoch))
+    fn lease(&self, range: u64, owner: &Owner, retired: Option<&Retired>) -> Result<bool> {
+        self.write(|inner| inner.lease(range, owner, retired))
+    }
+
+    fn leases(&self, ranges: &[u64]) -> Result<Vec<Option<Leased>>> {
+        self.inner.leases(ranges)
+    }
+
+    fn settle(&self, range: u64, owner: &Owner) -> Result<bool> {
+        self.write(|inner| inner.settle(range, owner))
+    }
+
+    fn finish(&self) -> Result<Option<Finish>> {
+        self.inner.finish()
+    }
+
+    fn take_finish(&self, finish: &Finish, retired: Option<&Retired>) -> Result<bool> {
+        self.write(|inner| inner.take_finish(finish, retired))
     }
 
     fn range_chunks(&self, range: u64) -> Result<Vec<Chunk>> {

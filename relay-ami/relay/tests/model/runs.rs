@@ -5,9 +5,11 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::time::{Duration, Instant};
 
+use cpt_relay::control::Seat;
 use cpt_relay::digest::Proof;
 use cpt_relay::documents::command::Verify;
-use cpt_relay::documents::membership::{BudgetLease, Membership, Path};
+use cpt_relay::documents::leases::BudgetLease;
+use cpt_relay::documents::membership::{Membership, Path};
 use cpt_relay::documents::plan::TransferPlan;
 use cpt_relay::documents::text::{Address, PathId, SchemaVersion1};
 
@@ -173,7 +175,7 @@ impl World {
     }
 
     /// Both ends of a plan's runs have the same proof.
-    fn verify(&self, run: &Run) -> Verify {
+    pub fn verify(&self, run: &Run) -> Verify {
         match self.current.map(|current| &self.plans[current].wish) {
             Some(wish) if wish.crc64 => Verify::Crc64,
             _ if run.readback => Verify::Readback,
@@ -208,10 +210,28 @@ impl World {
         };
         self.generation += 1;
         let path_id = PathId::new("direct").unwrap();
-        let path = Path { path_id, generation: self.generation, hops: Vec::new(), receiver: Address(address), lanes: run.lanes };
+        let path = Path {
+            path_id,
+            generation: self.generation,
+            hops: Vec::new(),
+            receiver: Address(address),
+            lanes: run.lanes,
+            from: Seat::SENDER,
+            to: Seat::RECEIVER,
+        };
         let (schema_version, bandwidth_limit_mbps, budget_lease) = (SchemaVersion1, run.rate_mbps, lease);
-        let membership =
-            Membership { schema_version, version: 0, paths: vec![path], probes: Vec::new(), bandwidth_limit_mbps, budget_lease };
+        let membership = Membership {
+            schema_version,
+            version: 0,
+            paths: vec![path],
+            probes: Vec::new(),
+            bandwidth_limit_mbps,
+            budget_lease,
+            limit_lease: None,
+            paused: false,
+            retired: Vec::new(),
+            shares: Vec::new(),
+        };
         self.home.directory().put_membership(&membership).unwrap();
         Ok((running, gate))
     }
@@ -342,7 +362,7 @@ impl World {
 }
 
 /// What is another one, or is gone or new.
-fn changed<'a>(before: &'a Tree, after: &'a Tree) -> impl Iterator<Item = &'a OsStr> {
+pub fn changed<'a>(before: &'a Tree, after: &'a Tree) -> impl Iterator<Item = &'a OsStr> {
     let gone = before.iter().filter(|(path, was)| !after.get(*path).is_some_and(|now| now.is_like(was)));
     let new = after.iter().filter(|(path, _)| !before.contains_key(*path));
     gone.chain(new).map(|(path, _)| OsStr::from_bytes(path))

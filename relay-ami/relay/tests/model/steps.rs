@@ -2,6 +2,7 @@
 
 use crate::interfere::{At, Op};
 use crate::random::Random;
+use crate::seats_drawn::Seats;
 use crate::watched::Of;
 use crate::wishes::Wish;
 
@@ -71,6 +72,8 @@ pub enum Step {
     /// Lists a source and plans it under the name that every plan here has.
     Plan(Wish),
     Run(Run),
+    /// A whole transfer of several machines at each end, some of which are lost.
+    Seats(Seats),
     Interfere(At, Op),
     /// The destination gets copies of what the source has: the same, and such as differ in one thing.
     Copies(u64),
@@ -185,6 +188,8 @@ pub fn draw(random: &mut Random) -> Vec<Step> {
             }
             23 => Step::Backup,
             24 | 25 => Step::Restore,
+            // Each takes seconds: four processes and more, some of which stand still for a while.
+            26 if random.one_in(3) => Step::Seats(Seats::draw(random)),
             // Undisturbed: what was planned must come.
             _ => Step::Run(Run::PLAIN),
         });

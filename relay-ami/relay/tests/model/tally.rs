@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// What every run is to see, whoever runs it and wherever.
-const KINDS: [&str; 62] = [
+const KINDS: [&str; 63] = [
     "both ends killed",
     "changes at the destination between runs",
     "changes at the destination while data moves",
@@ -66,6 +66,7 @@ const KINDS: [&str; 62] = [
     "runs: succeeded",
     "runs: with a budget",
     "runs: with files left out",
+    "seats: transfers",
     "transfers onto themselves",
 ];
 
@@ -83,6 +84,10 @@ impl Tally {
         }
     }
 
+    pub fn of(&self, what: &str) -> u64 {
+        self.0.get(what).copied().unwrap_or_default()
+    }
+
     /// Of what every run is to see, what was seen fewer than so many times.
     pub fn rarer_than(&self, least: u64) -> Vec<&'static str> {
         self.rarer_of(&KINDS, least)
@@ -90,7 +95,7 @@ impl Tally {
 
     /// The same of these.
     pub fn rarer_of(&self, kinds: &[&'static str], least: u64) -> Vec<&'static str> {
-        kinds.iter().filter(|what| self.0.get(*what).copied().unwrap_or_default() < least).copied().collect()
+        kinds.iter().filter(|what| self.of(what) < least).copied().collect()
     }
 }
 

@@ -73,7 +73,7 @@ impl World {
             }
             Place::Directory { path: destination, keeps, time_step_ns: 1 }
         };
-        Self::of(Home { path: path.to_path_buf(), attempts: ATTEMPTS, preserve, place }, sources, tally)
+        Self::of(Home { path: path.to_path_buf(), attempts: ATTEMPTS, range_size: plan::RANGE_SIZE, preserve, place }, sources, tally)
     }
 
     /// Without any plan.
@@ -107,6 +107,7 @@ impl World {
         match step {
             Step::Plan(wish) => return self.plan(wish),
             Step::Run(run) => return self.run(run, false).1,
+            Step::Seats(seats) => return self.seats(seats),
             Step::Mirror(mirror) => return self.mirror(mirror),
             Step::OntoItself(seed) => return self.onto_itself(*seed),
             Step::Copies(seed) => self.copies(*seed),

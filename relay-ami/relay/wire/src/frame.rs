@@ -14,9 +14,10 @@ use super::{Fields, WireError, put16};
 use crate::digest::{Digest, Proof};
 use crate::documents::entry::Kind;
 use crate::documents::event::{FailureReason, SkipReason};
+use crate::documents::seat::{Role, Seat};
 
 /// Version of the frames; both ends must have the same.
-pub const VERSION: u16 = 11;
+pub const VERSION: u16 = 12;
 /// Another version has other fields: its first frame is refused by name, before they are read.
 fn version(theirs: u16) -> Result<u16, WireError> {
     if theirs == VERSION { Ok(theirs) } else { Err(WireError::Version { theirs, ours: VERSION }) }
@@ -33,6 +34,8 @@ pub enum Frame {
     Hello {
         version: u16,
         transfer: String,
+        /// The sender's.
+        seat: Seat,
         epoch: u64,
         path: String,
         generation: u64,
@@ -66,6 +69,8 @@ pub enum Frame {
         message: String,
     },
     Drain,
+    /// The other receivers write nothing any more: this one takes over what came to them.
+    Gather,
     /// Nothing follows before something changes: what has come may be synced and acknowledged at once.
     Pause,
     /// The sender has nothing more to send. `complete`: no chunk was given up, so the receiver looks whether all entries of the
@@ -86,6 +91,11 @@ pub enum Frame {
         entry: u64,
         reason: SkipReason,
         message: String,
+    },
+    /// The files that came in parts to several receivers are in their places; bytes of those that were copied for it.
+    Gathered {
+        files: u64,
+        copied: u64,
     },
     Welcome {
         version: u16,
@@ -175,6 +185,7 @@ impl Frame {
             Self::Packed(_) => PACKED,
             Self::Offer { .. } => 0x0e,
             Self::Copy(_) => 0x0f,
+            Self::Gather => 0x10,
             Self::Welcome { .. } => 0x81,
             Self::Ack { .. } => 0x82,
             Self::Nack { .. } => 0x83,
@@ -184,6 +195,7 @@ impl Frame {
             Self::Full { .. } => 0x87,
             Self::Alive { .. } => 0x88,
             Self::Has { .. } => 0x89,
+            Self::Gathered { .. } => 0x8a,
         }
     }
 
@@ -193,9 +205,10 @@ impl Frame {
         let start = out.len();
         out.extend_from_slice(&[self.type_byte(), 0, 0, 0, 0]);
         match self {
-            Self::Hello { version, transfer, epoch, path, generation, lane, proof } => {
+            Self::Hello { version, transfer, seat, epoch, path, generation, lane, proof } => {
                 out.extend_from_slice(&version.to_be_bytes());
                 put16(out, transfer.as_bytes());
+                put16(out, seat.to_string().as_bytes());
                 out.extend_from_slice(&epoch.to_be_bytes());
                 put16(out, path.as_bytes());
                 out.extend_from_slice(&generation.to_be_bytes());
@@ -220,7 +233,7 @@ impl Frame {
                 put16(out, &segment.target);
                 put16(out, &segment.attributes);
             }
-            Self::Data(_) | Self::Packed(_) | Self::Drain | Self::Pause | Self::Forgotten => {}
+            Self::Data(_) | Self::Packed(_) | Self::Drain | Self::Gather | Self::Pause | Self::Forgotten => {}
             Self::Offer { block, digests } => {
                 out.extend_from_slice(&block.to_be_bytes());
                 put16(out, digests);
@@ -251,6 +264,10 @@ impl Frame {
                 out.extend_from_slice(&version.to_be_bytes());
                 out.extend_from_slice(&epoch.to_be_bytes());
                 out.push(proof_byte(*proof));
+            }
+            Self::Gathered { files, copied } => {
+                out.extend_from_slice(&files.to_be_bytes());
+                out.extend_from_slice(&copied.to_be_bytes());
             }
             Self::Ack { chunk, attempt } => {
                 out.extend_from_slice(&chunk.to_be_bytes());
@@ -300,6 +317,7 @@ impl Frame {
             0x01 => Self::Hello {
                 version: version(fields.u16()?)?,
                 transfer: fields.text16()?,
+                seat: seat(&fields.text16()?)?,
                 epoch: fields.u64()?,
                 path: fields.text16()?,
                 generation: fields.u64()?,
@@ -329,6 +347,7 @@ impl Frame {
             0x0c => Self::Hole(fields.u64()?),
             0x0e => Self::Offer { block: fields.u32()?, digests: fields.bytes16()?.to_vec() },
             0x0f => Self::Copy(fields.u64()?),
+            0x10 => Self::Gather,
             0x81 => Self::Welcome { version: version(fields.u16()?)?, epoch: fields.u64()?, proof: proof(fields.u8()?)? },
             0x82 => Self::Ack { chunk: fields.u64()?, attempt: fields.u32()? },
             0x83 => Self::Nack { chunk: fields.u64()?, attempt: fields.u32()?, reason: reason(fields.u8()?)?, message: fields.text16()? },
@@ -350,11 +369,18 @@ impl Frame {
             0x87 => Self::Full { chunk: fields.u64()?, attempt: fields.u32()?, message: fields.text16()? },
             0x88 => Self::Alive { is_busy: flag(fields.u8()?)? },
             0x89 => Self::Has { chunk: fields.u64()?, attempt: fields.u32()?, blocks: fields.bytes16()?.to_vec() },
+            0x8a => Self::Gathered { files: fields.u64()?, copied: fields.u64()? },
             other => return Err(WireError::Unknown { what: "frame type", value: other.into() }),
         };
         fields.end()?;
         Ok(frame)
     }
+}
+
+/// A sender's seat.
+fn seat(text: &str) -> Result<Seat, WireError> {
+    let seat = Seat::new(text).ok().filter(|seat| seat.role == Role::Sender);
+    seat.ok_or(WireError::Unknown { what: "seat", value: 0 })
 }
 
 #[cfg(test)]

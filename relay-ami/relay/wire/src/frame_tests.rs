@@ -20,13 +20,14 @@ fn frames() -> Vec<(Frame, &'static str)> {
             Frame::Hello {
                 version: VERSION,
                 transfer: "t".into(),
+                seat: Seat::new("s1").unwrap(),
                 epoch: 2,
                 path: "direct".into(),
                 generation: 3,
                 lane: 4,
                 proof: Proof::Crc64,
             },
-            "0100000022000b0001740000000000000002000664697265637400000000000000030000 0004 01",
+            "0100000026 000c 000174 00027331 0000000000000002 0006646972656374 0000000000000003 00000004 01",
         ),
         (Frame::Chunk { chunk: 258, attempt: 1, segments: 2, phase: 1 }, "0200000011 0000000000000102 00000001 00000002 01"),
         (
@@ -40,13 +41,15 @@ fn frames() -> Vec<(Frame, &'static str)> {
         (Frame::Copy(258), "0f00000008 0000000000000102"),
         (Frame::Has { chunk: 1, attempt: 2, blocks: vec![5] }, "890000000f 0000000000000001 00000002 0001 05"),
         (Frame::Drain, "0700000000"),
+        (Frame::Gather, "1000000000"),
+        (Frame::Gathered { files: 2, copied: 258 }, "8a00000010 0000000000000002 0000000000000102"),
         (Frame::Pause, "0900000000"),
         (
             Frame::Finish { complete: true, skipped: 2, entries: 7, tree: [1; 32] },
             "0800000031 01 0000000000000002 0000000000000007 0101010101010101010101010101010101010101010101010101010101010101",
         ),
         (Frame::Forget { entry: 5, last: true }, "0a00000009 0000000000000005 01"),
-        (Frame::Welcome { version: VERSION, epoch: 2, proof: Proof::Blake3 }, "810000000b 000b 0000000000000002 00"),
+        (Frame::Welcome { version: VERSION, epoch: 2, proof: Proof::Blake3 }, "810000000b 000c 0000000000000002 00"),
         (Frame::Ack { chunk: 1, attempt: 2 }, "820000000c 0000000000000001 00000002"),
         (
             Frame::Nack { chunk: 1, attempt: 2, reason: FailureReason::ChecksumMismatch, message: String::new() },
@@ -86,7 +89,7 @@ fn golden_bytes_both_ways() {
 
 #[test]
 fn an_end_of_another_version_is_refused_by_name_whatever_its_fields_are() {
-    for (type_byte, theirs) in [(0x01, [0, 10]), (0x81, [0, 12])] {
+    for (type_byte, theirs) in [(0x01, [0, 10]), (0x81, [0, 13])] {
         let refused = Frame::decode(type_byte, &theirs).unwrap_err();
         assert_eq!(refused, WireError::Version { theirs: u16::from_be_bytes(theirs), ours: VERSION });
     }
@@ -103,7 +106,7 @@ fn cut_and_padded_frames_are_refused() {
         }
         assert!(Frame::decode(bytes[0], &[payload, b"x"].concat()).is_err(), "{frame:?} padded");
     }
-    for unknown in [0x00, 0x0c, 0x80, 0x89, 0xff] {
+    for unknown in [0x00, 0x11, 0x80, 0x8b, 0xff] {
         assert!(Frame::decode(unknown, &[]).is_err());
     }
 }

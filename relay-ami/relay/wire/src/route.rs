@@ -103,17 +103,19 @@ impl RouteHeader {
         out
     }
 
-    /// Checks the signature over what follows the length, then reads the header. Nothing unsigned is looked at.
-    pub fn verify(signed: &[u8], challenge: &Challenge, route_key: &[u8; 32]) -> Result<Self, WireError> {
+    /// Checks that one of the keys has signed what follows the length, then reads the header. Nothing unsigned is looked at.
+    pub fn verify(signed: &[u8], challenge: &Challenge, route_keys: &[[u8; 32]]) -> Result<Self, WireError> {
         let at = signed.len().checked_sub(SIGNATURE_BYTES);
         let (header, signature) = signed.split_at_checked(at.unwrap_or(usize::MAX)).ok_or(WireError::Short {
             what: "route header",
             have: signed.len(),
             need: SIGNATURE_BYTES,
         })?;
-        UnparsedPublicKey::new(&ED25519, route_key)
-            .verify(&signed_bytes(challenge, header), signature)
-            .map_err(|_| WireError::BadSignature)?;
+        let bytes = signed_bytes(challenge, header);
+        let is_signed_by = |key: &[u8; 32]| UnparsedPublicKey::new(&ED25519, key).verify(&bytes, signature).is_ok();
+        if !route_keys.iter().any(is_signed_by) {
+            return Err(WireError::BadSignature);
+        }
         Self::decode(header)
     }
 
@@ -216,13 +218,13 @@ mod tests {
     fn a_signed_header_is_read_back_and_any_change_is_refused() {
         let (key, public) = key();
         let signed = header().sign(&[1; 32], &key);
-        assert_eq!(RouteHeader::verify(&signed[2..], &[1; 32], &public), Ok(header()));
-        assert_eq!(RouteHeader::verify(&signed[2..], &[2; 32], &public), Err(WireError::BadSignature), "replayed on another challenge");
+        assert_eq!(RouteHeader::verify(&signed[2..], &[1; 32], &[public]), Ok(header()));
+        assert_eq!(RouteHeader::verify(&signed[2..], &[2; 32], &[public]), Err(WireError::BadSignature), "replayed on another challenge");
         for at in 2..signed.len() {
             let mut bent = signed.clone();
             bent[at] ^= 1;
-            assert_eq!(RouteHeader::verify(&bent[2..], &[1; 32], &public), Err(WireError::BadSignature), "byte {at}");
+            assert_eq!(RouteHeader::verify(&bent[2..], &[1; 32], &[public]), Err(WireError::BadSignature), "byte {at}");
         }
-        assert!(RouteHeader::verify(&signed[2..40], &[1; 32], &public).is_err());
+        assert!(RouteHeader::verify(&signed[2..40], &[1; 32], &[public]).is_err());
     }
 }

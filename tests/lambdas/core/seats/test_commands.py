@@ -34,7 +34,7 @@ COMMANDS: dict[str, dict[str, Any]] = {
     "scan source": commands.scan_source(transfer(), CONTROL),
     "scan source, announced": commands.scan_source(transfer(), CONTROL, "announced/first.json"),
     "scan source that may be packed": commands.scan_source(transfer(compress="auto"), CONTROL),
-    "scan destination": commands.scan_destination(transfer()),
+    "scan destination": commands.scan_destination(transfer(), CONTROL),
     "receive": commands.receive(transfer(), CONTROL, "r0", 1, f"{ENDS}plan.json"),
     "receive with readback": commands.receive(transfer(verify="readback"), CONTROL, "r0", 1, f"{ENDS}plan.json"),
     "receive by checksum": commands.receive(transfer(verify="crc64"), CONTROL, "r0", 1, f"{ENDS}plan.json"),
@@ -57,9 +57,9 @@ COMMANDS: dict[str, dict[str, Any]] = {
     ),
     "receive what lands elsewhere": commands.receive(transfer(source=ELSEWHERE), CONTROL, "r0", 1, f"{ENDS}plan.json"),
     "send what lands elsewhere": commands.send(transfer(source=ELSEWHERE), CONTROL, "s0", 1, f"{ENDS}plan.json", 900),
-    "relay": commands.relay("first", "k" * 43, 600, {"i-0123456789abcdef0": LAUNCHED}),
+    "relay": commands.relay("first", ["k" * 43], 600, {"i-0123456789abcdef0": LAUNCHED}),
     "relays, one of them on an existing machine": commands.relay(
-        "first", "k" * 43, 600, {"i-0123456789abcdef0": LAUNCHED, "i-0123456789abcdef1": LENT}
+        "first", ["k" * 43], 600, {"i-0123456789abcdef0": LAUNCHED, "i-0123456789abcdef1": LENT}
     ),
     "probe listen": commands.probe("first", "listen", LISTEN, 20.0),
     "probe connect": commands.probe("first", "connect", "54.0.0.1:4600", 15.0),
@@ -79,12 +79,12 @@ def test_the_sender_packs_where_the_request_says_so() -> None:
 
 def test_what_reads_the_source_is_told_its_paths() -> None:
     for name in ("scan source", "scan digests", "send"):
-        assert COMMANDS[name]["end"] == {"kind": "machine", "paths": transfer().request.source.paths}
+        assert COMMANDS[name]["end"] == {"kind": "machine", "paths": transfer().request.source.asked_paths}
 
 
 def test_what_touches_the_destination_is_told_its_directory() -> None:
     for name in ("scan destination", "scan comparison", "scan extras", "delete", "receive"):
-        assert COMMANDS[name]["end"] == {"kind": "machine", "path": transfer().request.destination.path}
+        assert COMMANDS[name]["end"] == {"kind": "machine", "path": transfer().request.destination.where}
 
 
 def test_where_paths_land_is_told_to_whatever_lists_or_makes_something_of_it() -> None:
@@ -107,7 +107,7 @@ def test_the_users_of_the_request_are_told_to_whatever_touches_their_end() -> No
         commands.send(named, CONTROL, "s0", 1, "plan.json", 900),
     ]
     at_destination = [
-        commands.scan_destination(named),
+        commands.scan_destination(named, CONTROL),
         commands.scan_comparison(named, CONTROL, 3),
         commands.scan_extras(named, CONTROL, survey(3).source),
         commands.delete(named, CONTROL, extras(), 65536),
@@ -171,7 +171,7 @@ def test_where_what_is_replaced_is_kept_is_told_to_all_that_would_touch_it() -> 
     for asked, name in ((transfer(), None), (transfer(keepReplaced=".replaced"), ".replaced")):
         for command in (
             commands.scan_source(asked, CONTROL),
-            commands.scan_destination(asked),
+            commands.scan_destination(asked, CONTROL),
             commands.scan_extras(asked, CONTROL, survey(3).source),
             commands.delete(asked, CONTROL, extras(), 1),
             commands.receive(asked, CONTROL, "r0", 1, "plan.json"),

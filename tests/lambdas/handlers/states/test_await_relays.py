@@ -9,13 +9,19 @@ from lambdas.core.errors import FailTransfer, Throttled, TooManyRules, WriteConf
 from lambdas.core.fleet import node_life
 from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS
 from lambdas.core.record import transfer_life
+from lambdas.core.record.transfer_record import Planned
+from lambdas.core.seats.retirement import with_seat
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
+from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
 from lambdas.operations.fleet import membership, relay_end
+from lambdas.operations.named import transfer as record_of
 from tests.lambdas import builders
 from tests.lambdas.builders import IRELAND, SHARED, WEST, delivered, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import ROUTE_KEY, path_ids, spawned, states
 from tests.lambdas.machines import AGENT_SECONDS, BOOT_SECONDS, failed, printed
+from tests.lambdas.many import begun, many
 
 
 def run(cloud: Cloud) -> dict[str, Any]:
@@ -75,7 +81,7 @@ def test_relay_is_started_with_the_senders_key_and_both_addresses() -> None:
     (_, instance, command) = next(sent for sent in cloud.commands[WEST].sent if sent[0] == "relay")
     assert command is not None
     told = command["machines"][instance]
-    assert (told["nodeId"], command["senderRouteKey"]) == ("source-1-0", ROUTE_KEY)
+    assert (told["nodeId"], command["senderRouteKeys"]) == ("source-1-0", [ROUTE_KEY])
     machine = cloud.compute[WEST].machines[instance].instance
     assert told["listen"] == [f"{machine.private_address}:4600", f"{machine.public_address}:4600"]
 
@@ -284,3 +290,45 @@ def test_hops_are_opened_by_the_repeated_call_when_the_first_was_throttled() -> 
         source.public_address,
         destination.private_address,
     }
+
+
+def with_two_senders(*published: str) -> tuple[Cloud, AcceptedTransfer]:
+    """Relays that were launched for two senders, of which these have published their keys."""
+    accepted = many(2, 2, relays={"instanceTypes": ["t3.small"], "pairs": 2})
+    cloud = begun(accepted)
+    record = record_of(cloud.world, "first")
+    assert isinstance(record, Planned)
+    membership.begin(cloud.world, record)
+    spawn_relays(SpawnInput(transfer=accepted, estimate=builders.estimate(2)), cloud.world)
+    cloud.agents.seat_keys = {(accepted.partition, seat_id): seat_id[1] * 43 for seat_id in published}
+    return cloud, accepted
+
+
+def test_relays_of_several_senders_know_the_keys_of_all_and_let_all_in() -> None:
+    cloud, accepted = with_two_senders("s0", "s1")
+    await_relays(AwaitInput(transfer=accepted), cloud.world)
+    keys = [command["senderRouteKeys"] for _, _, command in cloud.commands[WEST].sent if command]
+    assert keys
+    assert all(told == ["0" * 43, "1" * 43] for told in keys)
+    admitted = {rule.address for rule in cloud.groups[WEST].admitted if rule.group_id.endswith("cpt-relay")}
+    assert {"10.10.0.1", "10.10.0.2"} <= admitted
+    found = cloud.agents.membership(accepted.partition)
+    assert found is not None
+    joined = {path.path_id: (path.sender or "s0", path.to or "r0", path.receiver) for path in found.paths}
+    assert joined["pair-1"] == ("s0", "r0", "10.11.0.1:4601")
+    assert joined["pair-2"] == ("s1", "r1", "10.11.0.2:4601")
+
+
+def test_relays_wait_for_the_key_of_every_sender_that_counts() -> None:
+    cloud, accepted = with_two_senders("s0")
+    await_relays(AwaitInput(transfer=accepted), cloud.world)
+    assert not [command for _, _, command in cloud.commands[WEST].sent if command]
+    cloud, accepted = with_two_senders("s0")
+    record = record_of(cloud.world, "first")
+    retired = with_seat([], accepted.seat("s1"), record.attempt + 1, 1.0, "x", is_gone=True)
+    assert cloud.transfers.change(accepted, transfer_life.note_retired(record, retired))
+    membership.settle(cloud.world, "first")
+    await_relays(AwaitInput(transfer=accepted), cloud.world)
+    keys = [command["senderRouteKeys"] for _, _, command in cloud.commands[WEST].sent if command]
+    assert keys
+    assert all(told == ["0" * 43] for told in keys)

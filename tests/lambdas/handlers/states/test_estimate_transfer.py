@@ -11,6 +11,7 @@ from lambdas.operations.estimate.estimation import gateway
 from tests.lambdas.builders import ENDS, profile, survey, transfer, with_machine
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.core.intake.test_extras import DIGEST, extras
+from tests.lambdas.many import begun, many
 
 PAIR = "us-west-2>eu-west-1"
 
@@ -168,6 +169,16 @@ def dry_run(found: Survey, **keys: Any) -> DryRun:
     return record.dry_run
 
 
+def test_a_dry_run_tells_how_long_what_is_left_would_take_from_start_to_report() -> None:
+    left = dry_run(survey(files=7, size=2 * 10**9)).left
+    assert left is not None
+    assert (left.files, left.bytes) == (7, 2 * 10**9)
+    assert left.seconds_low <= left.seconds <= left.seconds_high
+    assert left.seconds < left.whole_seconds
+    below, above = left.whole_seconds - left.whole_seconds_low, left.whole_seconds_high - left.whole_seconds
+    assert 0 < below <= above + 0.002, "as far on both sides, but never below nothing"
+
+
 def test_a_dry_run_tells_what_would_be_deleted_and_how_to_confirm_it() -> None:
     assert dry_run(survey()).deleted is None
     some = dry_run(survey().model_copy(update={"extras": extras()}), delete=True, maxDelete=3).deleted
@@ -177,3 +188,14 @@ def test_a_dry_run_tells_what_would_be_deleted_and_how_to_confirm_it() -> None:
     none = dry_run(survey(), delete=True).deleted
     assert none is not None
     assert (none.entries, none.where, none.refused) == (0, None, False)
+
+
+def test_two_machines_at_each_end_take_half_the_time_of_one() -> None:
+    found = {}
+    for count in (1, 2):
+        accepted = many(count, count, relays={"pairs": 0})
+        estimate = estimate_transfer(EstimateInput(transfer=accepted, survey=survey()), begun(accepted).world)
+        found[count] = estimate.rows[0]
+    assert found[1].limit.startswith("the source machine sends")
+    assert found[2].limit.startswith("the 2 source machines send")
+    assert found[2].seconds == pytest.approx(found[1].seconds / 2, rel=0.2)

@@ -2,12 +2,15 @@ import pytest
 
 from lambdas.adapters.records import CommandResult
 from lambdas.core.errors import AgentBusy, PathUnreachable
+from lambdas.core.fleet.layout import Layout
 from lambdas.core.fleet.resolved_paths import ResolvedPaths
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.handlers.states.resolve_paths import LISTEN_SECONDS, ResolveInput, resolve_paths
+from tests.lambdas.buckets import from_bucket, from_bucket_to_many, to_bucket
 from tests.lambdas.builders import DESTINATION_ID, IRELAND, SOURCE_ID, WEST, transfer, with_machine
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.machines import failed, printed
+from tests.lambdas.many import many, with_machines
 from tests.lambdas.services import MemoryGroups
 
 
@@ -26,6 +29,30 @@ def test_over_the_internet_hops_between_regions_use_public_addresses() -> None:
     record = cloud.transfers.get("first")
     assert record is not None
     assert record.paths == found
+
+
+@pytest.mark.parametrize("accepted", [to_bucket(), from_bucket()], ids=["to a bucket", "from a bucket"])
+def test_two_daemons_of_one_machine_meet_within_it_and_nothing_is_opened_or_asked(accepted: AcceptedTransfer) -> None:
+    cloud = Cloud()
+    found, own = run(cloud, accepted), accepted.at_source.private_address
+    assert (found.inter_region, found.source_address, found.receiver_address) == ("private", own, f"{own}:4601")
+    assert all(not groups.admitted for groups in cloud.groups.values())
+    assert all(not commands.sent for commands in cloud.commands.values())
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert record.paths == found
+
+
+def test_machines_that_read_a_bucket_may_reach_one_another_where_their_group_is_there() -> None:
+    accepted = from_bucket_to_many()
+    cloud = with_machines(accepted)
+    found = run(cloud, accepted)
+    assert found.receiver_address == "10.11.0.1:4601"
+    admitted = [(rule.group_id, rule.address) for rule in cloud.groups[IRELAND].admitted]
+    assert admitted == [("vpc-destination/cpt-endpoint", f"10.11.0.{number}") for number in (1, 2)]
+    paths = Layout.of(accepted).direct_paths(found, 4)
+    assert [(path.sender, path.receiver) for path in paths] == [(None, "10.11.0.1:4601"), ("s1", "10.11.0.2:4601")]
+    assert all(not commands.sent for commands in cloud.commands.values())
 
 
 def test_over_peering_they_use_private_ones() -> None:
@@ -125,3 +152,27 @@ def test_vpc_that_is_not_enrolled_is_named() -> None:
     cloud.groups[IRELAND] = MemoryGroups(names=())
     with pytest.raises(PathUnreachable, match="'cpt-endpoint' is not in vpc-destination"):
         run(cloud, transfer())
+
+
+def test_each_of_several_senders_may_reach_all_receivers_and_each_path_is_proven() -> None:
+    accepted = many(2, 3)
+    cloud = with_machines(accepted)
+    run(cloud, accepted)
+    assert {rule.address for rule in cloud.groups[IRELAND].admitted} == {"54.0.0.1", "54.0.0.2"}
+    called = {(machine, command["address"]) for _, machine, command in cloud.commands[WEST].sent if command}
+    first, second = (seat.machine.instance_id for seat in accepted.senders)
+    assert called == {(first, "54.1.0.1:4601"), (second, "54.1.0.2:4601"), (first, "54.1.0.3:4601")}
+    listened = [command["listen"] for _, _, command in cloud.commands[IRELAND].sent if command]
+    assert sorted(listened) == [[f"10.11.0.{at}:4601", f"54.1.0.{at}:4601"] for at in (1, 2, 3)]
+
+
+def test_of_several_machines_the_one_that_is_not_reached_is_named() -> None:
+    accepted = many(2, 2)
+    cloud = with_machines(accepted)
+    other = accepted.seat("s1").machine.instance_id
+    no = printed({"reachable": False, "reason": "timed out"})
+    cloud.commands[WEST].scripts["probe"] = lambda command: (
+        no if command and command["address"] == "54.1.0.2:4601" else printed({"reachable": True})
+    )
+    with pytest.raises(PathUnreachable, match=f"{other} \\(54.0.0.2\\) does not reach .* at 54.1.0.2:4601"):
+        run(cloud, accepted)

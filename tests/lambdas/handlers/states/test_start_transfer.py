@@ -1,4 +1,7 @@
+import json
+
 import pytest
+from jsonschema import Draft202012Validator
 
 from lambdas.core.errors import AgentBusy, EndNotStarted, TransferFenced
 from lambdas.core.record import transfer_life
@@ -8,6 +11,10 @@ from tests.lambdas.builders import DESTINATION_ID, ENDS, IRELAND, WEST, delivere
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import begin
 from tests.lambdas.machines import failed
+from tests.lambdas.many import begun, many
+from tests.paths import CONTRACTS
+
+SCHEMA = Draft202012Validator(json.loads((CONTRACTS / "relay-command.schema.json").read_text()))
 
 
 def prepared() -> Cloud:
@@ -81,3 +88,26 @@ def test_fenced_transfer_starts_nothing() -> None:
     with pytest.raises(TransferFenced):
         start_transfer(event(), cloud.world)
     assert cloud.commands[WEST].sent == []
+
+
+def test_two_and_two_machines_are_started_each_in_its_seat() -> None:
+    accepted = many(2, 2)
+    cloud = begun(accepted)
+    assert start_transfer(StartInput(transfer=accepted, task_token="token-a"), cloud.world)["started"]
+    receives = {command["seat"]: command for _, _, command in cloud.commands[IRELAND].sent if command}
+    sends = {command["seat"]: command for _, _, command in cloud.commands[WEST].sent if command}
+    assert (sorted(receives), sorted(sends)) == (["r0", "r1"], ["s0", "s1"])
+    assert receives["r1"]["listen"] == ["10.11.0.2:4601", "54.1.0.2:4601"]
+    for command in (*receives.values(), *sends.values()):
+        assert (command["manySenders"], command["manyReceivers"]) == (True, True)
+        assert command["epoch"] == first_epoch(1)
+        SCHEMA.validate(command)
+
+
+def test_one_of_several_machines_that_does_not_start_ends_the_transfer_and_is_named() -> None:
+    accepted = many(2, 2)
+    cloud = begun(accepted)
+    other = accepted.seat("s1").machine.instance_id
+    cloud.commands[WEST].busy.add(other)
+    with pytest.raises(AgentBusy, match=f"the SSM agent of {other}"):
+        start_transfer(StartInput(transfer=accepted, task_token="token-a"), cloud.world)

@@ -146,7 +146,7 @@ def test_destination_under_another_name_is_refused_or_waited_for(when_busy: str,
     cloud.transfers.create(asked)
     machine = asked.at_destination.instance_id
     cloud.locks.acquire(machine, "/other-name", "holder", ways_of(good.destination))
-    cloud.locks.acquire(machine, asked.request.destination.path, asked.transfer_id)
+    cloud.locks.acquire(machine, asked.request.destination.where, asked.transfer_id)
     with pytest.raises(error, match="overlaps with what transfer 'holder' writes"):
         survey_ends(SurveyInput(transfer=asked), cloud.world)
     if when_busy == "wait":

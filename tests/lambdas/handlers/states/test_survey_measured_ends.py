@@ -56,7 +56,7 @@ def test_what_is_wrong_at_an_end_ends_it() -> None:
 def test_destination_of_another_transfer_is_left_alone() -> None:
     def held(cloud: Cloud) -> None:
         asked = transfer().request.destination
-        cloud.locks.acquire(asked.lock_id, asked.path, "other")
+        cloud.locks.acquire(asked.lock_ids[0], asked.lock_path, "other")
 
     with pytest.raises((DestinationBusy, DestinationTaken)):
         surveyed(before=held)

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from lambdas.core.chunks.chunk import Finish
 from lambdas.core.errors import (
     DestinationBusy,
     DestinationTaken,
@@ -32,6 +33,7 @@ from tests.lambdas.builders import (
     transfer,
 )
 from tests.lambdas.cloud import Cloud
+from tests.lambdas.many import asked, machine_ids, many, with_machines
 from tests.lambdas.minute import minute
 from tests.lambdas.services import MemoryGroups
 
@@ -317,3 +319,77 @@ def test_third_region_without_the_deployments_stack_is_refused_by_name_and_left_
         run(cloud, request(relays={"through": ["eu-central-1", "us-east-1"]}))
     found = run(cloud, request(relays={"through": "auto"}))
     assert [one.region for one in found.transit] == ["eu-central-1"]
+
+
+def test_several_machines_have_a_seat_each_in_their_order() -> None:
+    cloud = with_machines(many(2, 3))
+    found = run(cloud, asked(2, 3))
+    assert [seat.seat_id for seat in found.seats] == ["r0", "r1", "r2", "s0", "s1"]
+    assert [seat.machine.instance_id for seat in found.receivers] == machine_ids(DESTINATION_ID, 3)
+    assert found.receivers[2].machine.private_address == "10.11.0.3"
+
+
+def test_of_several_machines_the_one_that_cannot_serve_is_named() -> None:
+    cloud = with_machines(many(2, 2))
+    other = machine_ids(SOURCE_ID, 2)[1]
+    machine = cloud.compute[WEST].machines[other]
+    machine.instance = replace(machine.instance, state="stopped")
+    with pytest.raises(InvalidRequest) as error:
+        run(cloud, asked(2, 2))
+    assert error.value.problems == [f"$.source.instanceIds[1]: '{other}' is stopped; start it first"]
+
+
+def test_machines_of_one_end_in_two_networks_are_refused() -> None:
+    cloud = with_machines(many(1, 2))
+    first, other = machine_ids(DESTINATION_ID, 2)
+    machine = cloud.compute[IRELAND].machines[other]
+    machine.instance = replace(machine.instance, vpc_id="vpc-other")
+    with pytest.raises(InvalidRequest) as error:
+        run(cloud, asked(1, 2))
+    assert error.value.problems == [
+        f"$.destination.instanceIds[1]: '{other}' is in vpc-other, and '{first}' in vpc-destination; "
+        "name machines of one VPC"
+    ]
+
+
+@pytest.mark.parametrize(("held", "path"), [(0, "/restore/below"), (1, "/restore")])
+def test_whoever_writes_at_one_of_the_machines_is_in_the_way(held: int, path: str) -> None:
+    cloud = with_machines(many(2, 2))
+    machine = machine_ids(DESTINATION_ID, 2)[held]
+    cloud.locks.acquire(machine, path, "other")
+    with pytest.raises(DestinationBusy, match=f"on {machine} overlaps with what transfer 'other' writes"):
+        run(cloud, asked(2, 2))
+    for one in machine_ids(DESTINATION_ID, 2):
+        assert isinstance(cloud.locks.acquire(one, "/elsewhere", "third"), Holding)
+
+
+def test_all_machines_of_a_destination_receive_at_one_port() -> None:
+    cloud = with_machines(many(1, 2))
+    first, other = machine_ids(DESTINATION_ID, 2)
+    cloud.locks.acquire(first, "/a", "one")
+    cloud.locks.acquire(other, "/b", "two")
+    cloud.locks.acquire(other, "/c", "three")
+    assert run(cloud, asked(1, 2)).receiver_port == RECEIVER_PORTS[2]
+    cloud.locks.release(first, "first")
+    assert isinstance(cloud.locks.acquire(other, "/restore", "late"), Busy)
+
+
+def test_who_finished_an_earlier_run_says_nothing_about_the_next_one() -> None:
+    accepted = many(2, 2, "mine")
+    cloud = with_machines(accepted)
+    first = run(cloud, asked(2, 2, name="mine"), name="mine")
+    cloud.chunks.finishes[first.partition] = Finish(seat="s1", epoch=1, receiver="r1")
+    tear_down(TearDownInput(execution_arn=ARN, transfer=first), cloud.world)
+    cloud.transfers.change(first, transfer_life.close("FAILED"))
+    again = run(cloud, asked(2, 2, name="mine", resume=True), name="mine-attempt2", arn=SECOND)
+    assert (again.run, cloud.chunks.finish(again.partition)) == (2, None)
+
+
+def test_a_transfer_is_resumed_with_the_machines_that_it_had() -> None:
+    accepted = many(2, 2, "mine")
+    cloud = with_machines(accepted)
+    first = run(cloud, asked(2, 2, name="mine"), name="mine")
+    tear_down(TearDownInput(execution_arn=ARN, transfer=first), cloud.world)
+    cloud.transfers.change(first, transfer_life.close("FAILED"))
+    with pytest.raises(InvalidRequest, match=r"\$.source.instanceId: .* was 'i-.* and i-.*' when 'mine' began"):
+        run(cloud, asked(1, 2, name="mine", resume=True), name="mine-attempt2", arn=SECOND)

@@ -2,13 +2,16 @@ import json
 
 import pytest
 
+from lambdas.core.chunks.chunk import Finish, range_key
 from lambdas.core.chunks.transfer_plan import PlanListing, TransferPlan
 from lambdas.core.errors import FilesSkipped, VerificationFailed
 from lambdas.core.record import transfer_life
+from lambdas.core.seats.commands import shared_prefix
 from lambdas.core.survey.survey import Unselected
 from lambdas.handlers.states.verify_transfer import VerifyInput, verify_transfer
 from tests.lambdas.builders import ENDS, PLAN_ID, chunk, delivered, plan, transfer
 from tests.lambdas.cloud import Cloud
+from tests.lambdas.many import many
 
 
 def prepared(sender: dict[int, str], receiver: dict[int, str], states: list[str]) -> tuple[Cloud, VerifyInput]:
@@ -184,4 +187,20 @@ def test_a_file_that_is_missing_beside_those_that_were_left_out_does_not_pass() 
     cloud, event = with_one_left_out("skip")
     cloud.chunks.put_all([chunk(0, state="DELIVERED", files=5)])
     with pytest.raises(VerificationFailed, match="2 entries have digests at both ends, the plan has 5 and 2 of them"):
+        verify_transfer(event, cloud.world)
+
+
+def test_of_several_machines_the_digests_of_those_that_finished_are_compared() -> None:
+    accepted, cloud = many(2, 2), Cloud()
+    first = range_key(accepted.partition, 0)
+    cloud.chunks.put_all([chunk(0, state="DELIVERED", files=3).model_copy(update={"range_key": first})])
+    for seat_id, digests in (("s0", {0: X}), ("s1", GOOD), ("r0", GOOD), ("r1", {0: X}), ("sent", {0: X})):
+        lines = [json.dumps({"entry": entry, "digest": digest}) for entry, digest in digests.items()]
+        key = f"{shared_prefix(accepted)}digests/{PLAN_ID}/{seat_id}/part-00000.ndjson"
+        cloud.objects.put(key, "\n".join(lines).encode())
+    event = VerifyInput(transfer=accepted, plan=plan(chunks=1, files=3))
+    cloud.chunks.finishes[accepted.partition] = Finish(seat="s1", epoch=1, receiver="r0")
+    assert verify_transfer(event, cloud.world)["verified"]
+    cloud.chunks.finishes[accepted.partition] = Finish(seat="s1", epoch=1, receiver="r1")
+    with pytest.raises(VerificationFailed):
         verify_transfer(event, cloud.world)

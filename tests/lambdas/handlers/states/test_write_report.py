@@ -5,15 +5,20 @@ from jsonschema import Draft202012Validator
 
 from lambdas.core.chunks.progress import Progress
 from lambdas.core.record import transfer_life
+from lambdas.core.record.pause import Pause
 from lambdas.core.record.transfer_record import Spawned
 from lambdas.core.request.deletion import Deleted
 from lambdas.core.seats.epochs import first_epoch
 from lambdas.core.seats.liveness import Seats
+from lambdas.core.seats.retirement import with_seat
 from lambdas.core.survey.survey import Unselected
 from lambdas.core.tariff.prices import PriceBook
+from lambdas.handlers.states.write_report import ReportInput, write_report
 from tests.lambdas.builders import IRELAND, WEST, delivered, estimate, node, paths, plan, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.finished import finished, run
+from tests.lambdas.fleet import attempt
+from tests.lambdas.many import begun, many
 from tests.paths import CONTRACTS
 
 SCHEMA, EVENTS, REQUESTS = (
@@ -64,6 +69,16 @@ def test_chunks_that_were_repaired_and_bytes_that_went_out_twice_are_counted() -
     found = run(cloud)
     SCHEMA.validate(found)
     assert (found["hedgedBytes"], found["repairedChunks"]) == (30, 2)
+
+
+def test_pauses_are_told_from_when_to_when() -> None:
+    cloud = finished()
+    assert "pauses" not in run(cloud)
+    cloud = finished()
+    cloud.transfers.change(transfer(), transfer_life.note(pause=Pause().begun(100.0).ended(130.5).begun(200.0)))
+    found = run(cloud)
+    SCHEMA.validate(found)
+    assert found["pauses"] == [{"since": 100.0, "until": 130.5}, {"since": 200.0}]
 
 
 @pytest.mark.parametrize(
@@ -335,3 +350,34 @@ def test_energy_is_told_with_its_assumption() -> None:
     relays = sum(1090.0 - node("source").requested_at for _ in range(2))
     assert found["wattHours"] == pytest.approx(202.5 * (2 * 1.9 + relays) / 3600, abs=0.001)
     assert found["assumption"].startswith("202.5 W a machine")
+
+
+def test_one_and_one_has_no_list_of_machines() -> None:
+    assert "seats" not in run(finished())
+
+
+def test_of_several_machines_each_has_its_part_and_who_was_given_up_has_when_and_why() -> None:
+    accepted = many(2, 2)
+    cloud = begun(accepted)
+    attempt(cloud, accepted)
+    record = cloud.transfers.get("first")
+    assert record is not None
+    retired = with_seat([], accepted.seat("r1"), record.attempt, 1060.0, "EndGone: terminated", is_gone=True)
+    cloud.transfers.change(accepted, transfer_life.note_retired(record, retired))
+    for seat_id, moved in (("s0", 300), ("s1", 100), ("r0", 400)):
+        cloud.agents.progresses[accepted.partition, seat_id] = progress(sent=moved)
+    cloud.transfers.change(accepted, transfer_life.finish(delivered()))
+    event = ReportInput(transfer=accepted, execution_arn=accepted.execution_arn, started_at="1970-01-01T00:16:40Z")
+    write_report(event, cloud.world)
+    found = json.loads(cloud.objects.objects["transfers/first/report.json"])
+    SCHEMA.validate(found)
+    told = {one["seatId"]: one for one in found["seats"]}
+    assert list(told) == ["s0", "s1", "r0", "r1"]
+    assert {seat_id: (one["bytes"], one["share"]) for seat_id, one in told.items()} == {
+        "s0": (300, 0.75),
+        "s1": (100, 0.25),
+        "r0": (400, 1.0),
+        "r1": (0, 0.0),
+    }
+    assert (told["r1"]["retiredAt"], told["r1"]["retiredBecause"]) == (1060.0, "EndGone: terminated")
+    assert "retiredAt" not in told["r0"]

@@ -11,6 +11,7 @@ pub mod verified;
 
 pub use checkpoint::Checkpoint;
 pub use committer::Committer;
+pub use placing::settled;
 pub use queue::CommitQueue;
 pub use sending::Sending;
 pub use verified::{Landed, Verified};

@@ -194,7 +194,7 @@ fn place(destination: &dyn OpenDestination, files: &Files, item: Landed) -> io::
     let (entry, placed) = match item {
         Landed::Part(part, digest) => {
             let entry = part.file.entry();
-            return match part.file.synced(part.index, part.token, digest)? {
+            return match part.file.synced(part.index, part.token, digest, !files.has_others())? {
                 Synced::InDoubt => Ok(Came::InDoubt(part.file)),
                 other => settled(destination, files, entry, other).map(Came::Complete),
             };

@@ -25,13 +25,17 @@ struct Outstanding {
     memory: usize,
     unsynced_bytes: u64,
     max_unsynced_bytes: u64,
+    /// It does not grow with the rate.
+    is_fixed: bool,
 }
 
 impl<T> CommitQueue<T> {
-    /// At most `max_chunks` wait; no further one is taken while those have more than so many bytes of memory.
-    pub fn new(max_chunks: usize, max_memory: usize) -> (Self, Receiver<T>) {
+    /// At most `max_chunks` wait; no further one is taken while those have more than so many bytes of memory, or of their own without
+    /// a sync.
+    pub fn new(max_chunks: usize, max_memory: usize, max_unsynced: Option<u64>) -> (Self, Receiver<T>) {
         let (sender, receiver) = sync_channel(max_chunks);
-        let outstanding = Mutex::new(Outstanding { chunks: 0, memory: 0, unsynced_bytes: 0, max_unsynced_bytes: UNSYNCED_BYTES });
+        let (max_unsynced_bytes, is_fixed) = (max_unsynced.unwrap_or(UNSYNCED_BYTES), max_unsynced.is_some());
+        let outstanding = Mutex::new(Outstanding { chunks: 0, memory: 0, unsynced_bytes: 0, max_unsynced_bytes, is_fixed });
         let (settled, sync_failures) = (Condvar::new(), AtomicU64::new(0));
         (Self { sender: Mutex::new(Some(sender)), max_memory, outstanding, settled, sync_failures }, receiver)
     }
@@ -58,7 +62,9 @@ impl<T> CommitQueue<T> {
         let mut outstanding = lock(&self.outstanding);
         outstanding.unsynced_bytes -= bytes;
         let in_time = bytes as f64 / time.as_secs_f64().max(1e-6) * UNSYNCED_TIME.as_secs_f64();
-        outstanding.max_unsynced_bytes = UNSYNCED_BYTES.max(in_time as u64);
+        if !outstanding.is_fixed {
+            outstanding.max_unsynced_bytes = UNSYNCED_BYTES.max(in_time as u64);
+        }
         self.settled.notify_all();
     }
 

@@ -6,7 +6,7 @@ use super::*;
 
 #[test]
 fn chunks_come_out_in_their_order_and_count_until_they_are_settled() {
-    let (queue, receiver) = CommitQueue::new(8, 100);
+    let (queue, receiver) = CommitQueue::new(8, 100, None);
     assert!(queue.is_empty());
     queue.push("first", 1, 0);
     queue.push("second", 3, 0);
@@ -18,7 +18,7 @@ fn chunks_come_out_in_their_order_and_count_until_they_are_settled() {
 
 #[test]
 fn a_lane_waits_while_the_entries_of_others_take_too_much_memory() {
-    let (queue, receiver) = CommitQueue::new(8, 100);
+    let (queue, receiver) = CommitQueue::new(8, 100, None);
     queue.push(1, 101, 0);
     let is_in = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -34,8 +34,16 @@ fn a_lane_waits_while_the_entries_of_others_take_too_much_memory() {
 }
 
 #[test]
+fn what_is_held_in_memory_is_bounded_however_fast_it_goes() {
+    let (queue, _receiver) = CommitQueue::new(8, 100, Some(10));
+    queue.push(1, 1, 10);
+    queue.synced(10, Duration::from_nanos(1));
+    assert_eq!(lock(&queue.outstanding).max_unsynced_bytes, 10);
+}
+
+#[test]
 fn a_slow_disk_has_lanes_wait_for_a_sync_and_a_fast_one_does_not() {
-    let (queue, receiver) = CommitQueue::new(8, 100);
+    let (queue, receiver) = CommitQueue::new(8, 100, None);
     queue.push(1, 1, UNSYNCED_BYTES + 1);
     let is_in = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -56,7 +64,7 @@ fn a_slow_disk_has_lanes_wait_for_a_sync_and_a_fast_one_does_not() {
 
 #[test]
 fn after_it_is_closed_what_was_handed_on_comes_out_and_nothing_else() {
-    let (queue, receiver) = CommitQueue::new(8, 100);
+    let (queue, receiver) = CommitQueue::new(8, 100, None);
     queue.push(1, 1, 0);
     queue.close();
     queue.push(2, 1, 0);
@@ -65,7 +73,7 @@ fn after_it_is_closed_what_was_handed_on_comes_out_and_nothing_else() {
 
 #[test]
 fn failed_syncs_are_counted() {
-    let (queue, _receiver) = CommitQueue::<()>::new(8, 100);
+    let (queue, _receiver) = CommitQueue::<()>::new(8, 100, None);
     queue.sync_failed();
     assert_eq!(queue.sync_failures(), 1);
 }

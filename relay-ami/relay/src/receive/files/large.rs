@@ -1,11 +1,12 @@
 //! Large files, which arrive in parts on many streams.
 
 mod doubt;
+mod gathering;
 
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use crate::digest::{Digest, Proof};
@@ -126,14 +127,15 @@ impl Large {
         change(&*self.file)
     }
 
-    /// See [`LargeFile::prepare_sync`].
-    pub fn prepare_sync(&self) -> io::Result<()> {
-        self.file.prepare_sync()
+    /// See [`LargeFile::prepare_sync`]; of a part that another stream has taken over there is nothing to prepare.
+    pub fn prepare_sync(&self, part: usize, token: u64) -> io::Result<()> {
+        self.if_writer(part, token, |file| file.prepare_sync(self.range(part)))
     }
 
     /// Notes a part that has been synced. Once all are there the file goes to its place, unless there is doubt about it.
-    /// Fails for a stream that another has taken the part over from: what came after that was not written.
-    pub fn synced(&self, part: usize, token: u64, digest: Digest) -> io::Result<Synced> {
+    /// Fails for a stream that another has taken the part over from: what came after that was not written. `is_last`: nobody else may
+    /// write into it any more; otherwise it waits for its place until that is so.
+    pub fn synced(&self, part: usize, token: u64, digest: Digest, is_last: bool) -> io::Result<Synced> {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         if state.done || state.skipped {
             return Ok(Synced::Part);
@@ -161,12 +163,12 @@ impl Large {
                 state.missing -= 1;
             }
         }
-        if state.missing > 0 {
+        if state.missing > 0 || !is_last {
             return Ok(Synced::Part);
         }
         match self.is_plain() {
-            Ok(true) => self.place(&mut state),
-            Ok(false) => Ok(Synced::InDoubt),
+            Ok(true) if !self.file.is_placed_slowly() => self.place(&mut state),
+            Ok(_) => Ok(Synced::InDoubt),
             Err(error) => doubt::spoiled(&mut state, error),
         }
     }
@@ -191,7 +193,7 @@ impl Large {
 pub enum Synced {
     Part,
     File(Placed),
-    /// All parts are there. Whether all of them are what came is still to be seen, with [`Large::check`].
+    /// All parts are there. Whether all of them are what came is still to be seen, or the file takes its time to get to its place, with [`Large::check`].
     InDoubt,
     /// Somebody has changed the file while it was received.
     Spoiled,
@@ -215,12 +217,24 @@ pub struct Files {
     skipped: Mutex<HashSet<u64>>,
     tokens: AtomicU64,
     proof: Proof,
+    /// Other receivers may write into large files until this one has gathered.
+    has_others: AtomicBool,
 }
 
 impl Files {
     /// Goes on from what earlier receivers left.
     pub fn going_on_from(left: Left, proof: Proof) -> Self {
         Self { kept: Mutex::new(left.begun), placed: left.placed, proof, ..Self::default() }
+    }
+
+    /// Other receivers write into the large files too: none of them goes to its place before [`Files::take_over`].
+    pub fn beside_others(self) -> Self {
+        Self { has_others: AtomicBool::new(true), ..self }
+    }
+
+    /// Returns whether other receivers may write into large files: this one has not gathered.
+    pub fn has_others(&self) -> bool {
+        self.has_others.load(Ordering::SeqCst)
     }
 
     /// Takes a part for writing; none when its file is complete already, or left out.
@@ -272,17 +286,7 @@ impl Files {
         }
         let (file, left) = destination.large(header)?;
         lock(&self.kept).remove(&header.entry);
-        let parts = usize::try_from(header.size.div_ceil(part_size)).map_err(io::Error::other)?;
-        let (mut synced, mut kept) = (vec![None; parts], HashSet::new());
-        for (part, digest) in left {
-            let part = usize::try_from(part).unwrap_or(usize::MAX);
-            if let Some(slot) = synced.get_mut(part) {
-                *slot = Some(digest);
-                kept.insert(part);
-            }
-        }
-        let missing = parts - kept.len();
-        let state = State { writers: HashMap::new(), synced, kept, missing, done: false, forsaken: false, skipped: false };
+        let state = gathering::state(header.size, part_size, left);
         let file = Arc::new(Large {
             header: header.clone(),
             part_size,

@@ -1,9 +1,10 @@
 //! Who may bring chunks: this transfer's sender of the latest epoch, which digests as this end does.
 
+use std::collections::BTreeMap;
 use std::net::TcpStream;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
+use crate::control::Seat;
 use crate::deadline::Deadline;
 use crate::digest::Proof;
 use crate::documents::text::TransferId;
@@ -15,6 +16,7 @@ use crate::secure::outlet::Outlet;
 use crate::secure::record::{Opener, Sealer};
 use crate::secure::{SecureError, handshake};
 use crate::sockets::net::tune;
+use crate::thread::lock;
 use crate::transport::stream::{FrameReader, Replies, StreamError};
 use crate::wire::frame::{Frame, VERSION};
 
@@ -26,8 +28,8 @@ pub struct Gate {
     pub rules: RateRules,
     pub identity: Identity,
     pub peer_key: Arc<KeyCheck>,
-    /// The latest that has come.
-    pub sender_epoch: AtomicU64,
+    /// The latest epoch of each sender that has come.
+    pub sender_epochs: Mutex<BTreeMap<Seat, u64>>,
 }
 
 /// A stream of the sender's lane.
@@ -35,6 +37,8 @@ pub struct Greeted {
     pub replies: Arc<Replies>,
     pub path: Arc<str>,
     pub lane: u32,
+    pub seat: Seat,
+    pub epoch: u64,
 }
 
 impl Gate {
@@ -49,7 +53,7 @@ impl Gate {
 
     /// Hears the sender's greeting, and answers it.
     pub fn greet(&self, reader: &mut FrameReader, sealer: Sealer) -> Result<Greeted, StreamError> {
-        let Frame::Hello { version, transfer, epoch, path, generation, lane, proof } = reader.expect()? else {
+        let Frame::Hello { version, transfer, seat, epoch, path, generation, lane, proof } = reader.expect()? else {
             return Err(StreamError::Protocol("the first frame is not Hello".to_owned()));
         };
         if version != VERSION || transfer != self.transfer.as_str() {
@@ -59,8 +63,8 @@ impl Gate {
             )));
         }
         // A sender of an earlier epoch that still runs was replaced.
-        if self.sender_epoch.fetch_max(epoch, Ordering::SeqCst) > epoch {
-            return Err(StreamError::Protocol(format!("a later sender than epoch {epoch} is known")));
+        if self.latest(seat, epoch) > epoch {
+            return Err(StreamError::Protocol(format!("a later process of {seat} than epoch {epoch} is known")));
         }
         let replies = Arc::new(Replies::new(sealer));
         replies.send(&Frame::Welcome { version: VERSION, epoch: self.epoch, proof: self.proof })?;
@@ -68,12 +72,21 @@ impl Gate {
             let (theirs, ours) = (proof.as_str(), self.proof.as_str());
             return Err(StreamError::Protocol(format!("the sender digests by {theirs}, verify here is for {ours}; both need the same")));
         }
-        tracing::info!(path, generation, lane, "lane begins");
-        Ok(Greeted { replies, path: path.into(), lane })
+        tracing::info!(%seat, path, generation, lane, "lane begins");
+        Ok(Greeted { replies, path: path.into(), lane, seat, epoch })
     }
 
-    /// Returns whether what the two ends count began at the same time.
+    /// The latest epoch of a sender, now that one of `epoch` is there.
+    fn latest(&self, seat: Seat, epoch: u64) -> u64 {
+        let mut known = lock(&self.sender_epochs);
+        let latest = known.entry(seat).or_default();
+        *latest = epoch.max(*latest);
+        *latest
+    }
+
+    /// Returns whether what the two ends count began at the same time: of the one sender that there is.
     pub fn is_of_same_start(&self) -> bool {
-        same_start(self.epoch, self.sender_epoch.load(Ordering::SeqCst))
+        let known = lock(&self.sender_epochs);
+        known.len() == 1 && known.values().all(|epoch| same_start(self.epoch, *epoch))
     }
 }

@@ -141,13 +141,17 @@ impl<'a> Incoming<'a> {
 
     /// The destination refused something of an entry.
     fn refused(&mut self, header: &SegmentHeader, error: io::Error) {
+        self.refused_at(header.entry, &header.path, error);
+    }
+
+    fn refused_at(&mut self, entry: u64, path: &[u8], error: io::Error) {
         let reason = match reach(&error) {
             Reach::Entry(reason) => reason,
             Reach::Destination => return self.fail(error),
-            Reach::Chunk => return self.fail(io::Error::other(format!("{}: {error}", percent::encode(&header.path)))),
+            Reach::Chunk => return self.fail(io::Error::other(format!("{}: {error}", percent::encode(path)))),
         };
         let Ticket { chunk, attempt, replies, .. } = self.ticket;
-        if let Err(error) = self.intake.site.leave_out(replies, (chunk, attempt), header.entry, reason, &error) {
+        if let Err(error) = self.intake.site.leave_out(replies, (chunk, attempt), entry, reason, &error) {
             self.fail(error);
         }
     }
@@ -163,6 +167,23 @@ impl<'a> Incoming<'a> {
         self.intake.site.refuse(self.ticket.replies, self.ticket.chunk, self.ticket.attempt, Refusal::Full(error.to_string()));
     }
 
+    /// Lets go of the parts of large files, now that all that came is what was sent: a kind that has no offsets sends them on as a whole.
+    fn prepare_parts(&mut self) {
+        for item in std::mem::take(&mut self.landed) {
+            let prepared = match &item {
+                Landed::Part(part, _) => {
+                    let _call = self.disk.enter();
+                    part.file.prepare_sync(part.index, part.token)
+                }
+                Landed::Whole { .. } | Landed::Directory { .. } => Ok(()),
+            };
+            match prepared {
+                Ok(()) => self.landed.push(item),
+                Err(error) => self.refused_at(item.entry(), item.path(), error),
+            }
+        }
+    }
+
     /// Hands the chunk on for its sync, or refuses it.
     pub fn settle(mut self) {
         if self.answered {
@@ -170,6 +191,13 @@ impl<'a> Incoming<'a> {
         }
         let Ticket { chunk, attempt, path, lane, replies } = self.ticket;
         let digest = *self.digest.finalize().as_bytes();
+        if self.failure.is_none() && self.sent == Some(digest) {
+            self.prepare_parts();
+        }
+        // It takes nothing, and the sender has heard so.
+        if self.answered {
+            return;
+        }
         // What the destination refused explains a digest, and not the other way round.
         let refusal = match self.failure.take() {
             Some(error) => Some(Refusal::destination(error)),

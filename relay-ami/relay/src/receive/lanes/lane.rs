@@ -1,13 +1,16 @@
 //! One stream at the receiver.
 
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 
 use super::alive::Listeners;
 use super::gate::{Gate, Greeted};
 use super::incoming::{Incoming, Intake, Ticket};
+use crate::control::Seat;
+use crate::receive::asked::{Asked, Claim};
+use crate::receive::beside::{Beside, Here};
 use crate::receive::commit::Sending;
-use crate::receive::finish::{Claim, Finish};
+use crate::receive::finish::Finish;
 use crate::secure::record::{Opener, Sealer};
 use crate::sockets::acceptor::Unauthenticated;
 use crate::transport::stream::{FrameReader, StreamError};
@@ -20,6 +23,8 @@ pub struct Lanes {
     pub finish: Finish,
     pub sending: Arc<Sending>,
     pub listeners: Arc<Listeners>,
+    /// None where the transfer has one sender and one receiver.
+    pub beside: Option<Arc<Beside>>,
 }
 
 impl Lanes {
@@ -39,11 +44,13 @@ impl Lanes {
 
     fn converse(&self, socket: &TcpStream, sealer: Sealer, opener: Opener) -> Result<(), StreamError> {
         let mut reader = FrameReader::new(opener);
-        let Greeted { replies, path, lane } = self.gate.greet(&mut reader, sealer)?;
+        let Greeted { replies, path, lane, seat, epoch } = self.gate.greet(&mut reader, sealer)?;
+        let here = self.beside.as_deref().map(|beside| enter(beside, seat, epoch, socket)).transpose()?;
         self.listeners.add(&replies);
         socket.set_read_timeout(None)?;
         let site = &*self.intake.site;
         let (mut sending, disk) = (self.sending.lane(), site.disk.caller());
+        let asked = Asked { replies: &replies, beside: self.beside.as_deref(), here: here.as_ref() };
         // What a finish came to; it holds once the sender has heard it, else it asks again on another stream.
         let mut answered = None;
         loop {
@@ -61,7 +68,11 @@ impl Lanes {
                 Some(Frame::Finish { complete, skipped, entries, tree }) => {
                     sending.set(false);
                     let claim = Claim { complete, skipped, entries, tree };
-                    answered = Some(self.finish.run(&replies, &claim, self.gate.is_of_same_start())?);
+                    answered = Some(self.finish.run(&asked, &claim, self.gate.is_of_same_start())?);
+                }
+                Some(Frame::Gather) => {
+                    sending.set(false);
+                    self.finish.gather(&asked)?;
                 }
                 Some(Frame::Forget { entry, last }) => {
                     answered = None;
@@ -89,6 +100,13 @@ impl Lanes {
             }
         }
     }
+}
+
+/// The lane may write from now on, unless its sender was given up or another receiver finishes.
+fn enter<'a>(beside: &'a Beside, seat: Seat, epoch: u64, socket: &TcpStream) -> Result<Here<'a>, StreamError> {
+    let other = socket.try_clone()?;
+    let here = beside.enter(seat, epoch, move || drop(other.shutdown(Shutdown::Both)));
+    here.map_err(|why| StreamError::Protocol(why.to_string()))
 }
 
 #[cfg(test)]

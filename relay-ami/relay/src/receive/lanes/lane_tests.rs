@@ -2,7 +2,7 @@
 
 use std::net::Shutdown;
 use std::path::Path;
-use std::sync::atomic::AtomicU64;
+use std::sync::Mutex;
 use std::sync::mpsc::Receiver;
 
 use super::*;
@@ -10,6 +10,7 @@ use crate::builders::control::InMemory;
 use crate::builders::stream::{Speaker, pair};
 use crate::control::{Control, Seat};
 use crate::digest::{Proof, TreeDigest};
+use crate::documents::membership::Membership;
 use crate::documents::plan::TransferPlan;
 use crate::documents::text::TransferId;
 use crate::objects::digests::Digests;
@@ -25,10 +26,14 @@ use crate::wire::frame::VERSION;
 const EPOCH: u64 = 65_536;
 
 fn lanes(folder: &Path) -> (Lanes, Receiver<Verified>) {
+    lanes_of(folder, InMemory::default())
+}
+
+fn lanes_of(folder: &Path, control: InMemory) -> (Lanes, Receiver<Verified>) {
     let plan = include_str!("../../../../../contracts/examples/good/transfer-plan/two-parts.json");
     let plan = TransferPlan::parse(plan.as_bytes()).unwrap();
     let (intake, queue) = intake(folder);
-    let control: Arc<dyn Control> = Arc::new(InMemory::default());
+    let control: Arc<dyn Control> = Arc::new(control);
     let gate = Gate {
         transfer: TransferId::new("t").unwrap(),
         epoch: EPOCH,
@@ -36,7 +41,7 @@ fn lanes(folder: &Path) -> (Lanes, Receiver<Verified>) {
         rules: RateRules::default(),
         identity: Identity::generate().unwrap(),
         peer_key: Arc::new(|_| true),
-        sender_epoch: AtomicU64::new(0),
+        sender_epochs: Mutex::default(),
     };
     let finish = Finish {
         site: Arc::clone(&intake.site),
@@ -50,12 +55,12 @@ fn lanes(folder: &Path) -> (Lanes, Receiver<Verified>) {
         proof: Proof::Blake3,
         end: Arc::new(End::new(Stop::new().unwrap())),
     };
-    (Lanes { gate, intake, finish, sending: Arc::default(), listeners: Arc::default() }, queue)
+    (Lanes { gate, intake, finish, sending: Arc::default(), listeners: Arc::default(), beside: None }, queue)
 }
 
 fn hello(epoch: u64, transfer: &str, proof: Proof) -> Frame {
     let (transfer, path) = (transfer.to_owned(), "direct".to_owned());
-    Frame::Hello { version: VERSION, transfer, epoch, path, generation: 1, lane: 0, proof }
+    Frame::Hello { version: VERSION, transfer, seat: Seat::SENDER, epoch, path, generation: 1, lane: 0, proof }
 }
 
 /// What a stream on which the sender says this comes to, and what the sender hears; it says nothing more then.
@@ -151,4 +156,19 @@ fn chunks_of_one_stream_are_handed_on_with_its_path_and_a_frame_out_of_place_end
     assert!(matches!(result, Err(StreamError::Protocol(why)) if why.contains("Forgotten")));
     let verified = queue.try_recv().unwrap();
     assert_eq!((verified.chunk, verified.attempt, &*verified.path, verified.landed.len()), (7, 2, "direct", 1));
+}
+
+/// The sender, who asks for that, may have read of it sooner: the copy of what another one may still write into depends on it.
+#[test]
+fn a_receiver_that_gathers_knows_who_was_given_up_when_it_is_asked() {
+    let (folder, control) = (tempfile::tempdir().unwrap(), InMemory::default());
+    let retired = r#"{"seatId": "r0", "epoch": 65536, "isGone": false}"#;
+    let text = format!(r#"{{"schemaVersion": 1, "version": 4, "paths": [], "probes": [], "retired": [{retired}]}}"#);
+    *crate::thread::lock(&control.membership) = Some(Membership::parse(text.as_bytes()).unwrap());
+    let (mut lanes, _queue) = lanes_of(folder.path(), control);
+    let beside = Arc::new(Beside::new(Seat::new("r1").unwrap(), EPOCH));
+    lanes.beside = Some(Arc::clone(&beside));
+    let (result, heard) = greeted(&lanes, &[Frame::Gather]);
+    assert!(result.is_ok() && matches!(&*heard, [Frame::Gathered { .. }]), "{result:?} {heard:?}");
+    assert_eq!(beside.in_doubt(), [Seat::new("r0").unwrap()]);
 }

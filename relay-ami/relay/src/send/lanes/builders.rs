@@ -24,7 +24,7 @@ use crate::send::questions::Questions;
 use crate::send::queue::Patience;
 use crate::send::reading::Reading;
 use crate::send::settled::{Chunks, Ending, Inboxes, Repairs};
-use crate::send::streams::{Blame, Hearing, Pace, Streams};
+use crate::send::streams::{Blame, Hearing, Pace, PeerKeys, Streams};
 use crate::send::work::Work;
 use crate::stop::Stop;
 use crate::transport::route::Router;
@@ -79,19 +79,20 @@ pub fn common(chunks: u64) -> (Arc<Common>, Inboxes, Arc<InMemory>) {
     let control: Arc<dyn Control> = Arc::<InMemory>::clone(&memory);
     let (proof, stop, transfer) = (Proof::Blake3, Stop::new().unwrap(), TransferId::new("t").unwrap());
     let (chunks, inboxes) =
-        Chunks::new(&plan, proof, Patience::default(), SentJournal::default(), Earlier::default(), EntryTable::default());
+        Chunks::new(&plan, proof, Patience::default(), SentJournal::default(), Earlier::default(), EntryTable::default(), None);
     let chunks = Arc::new(chunks);
     let manifests = Manifests { control: Arc::clone(&control), prefix: String::new() };
     let questions = Arc::new(Questions::new(Arc::clone(&chunks.queue), stop.clone()));
     let digests = Digests::new(Arc::clone(&control), "", &plan.plan_id);
     let common = Common {
         streams: Arc::new(Streams {
+            seat: Seat::SENDER,
             epoch: 1,
             proof,
             compress: Compress::Never,
             router: Router { transfer: transfer.clone(), key: generate_route_key().unwrap() },
             identity: Identity::generate().unwrap(),
-            peer_key: Arc::new(|_| true),
+            peer_keys: PeerKeys::new(Arc::clone(&control)),
             rules: RateRules::default(),
             limit: Bucket::unlimited(),
         }),

@@ -68,13 +68,15 @@ impl Lane {
     }
 
     /// The path does not come back. Where the receiver is heard nowhere, be it for a moment, it is not the path that is lost, and the
-    /// chunks wait. A chunk may have broken the stream, so that costs it the attempt; no chunk silences a path.
+    /// chunks wait, unless another receiver may take them meanwhile. A chunk may have broken the stream, so that costs it the attempt; no
+    /// chunk silences a path.
     fn give_up(&self, waiting: &Unacknowledged, error: &LaneError, failing_since: Instant, was_silent: bool) {
         let hearing = &self.common.hearing;
         let suspect = blame::suspect(hearing, &self.path, error, failing_since);
-        if suspect.is_some() || hearing.anywhere(failing_since) {
+        let is_heard = suspect.is_some() || hearing.anywhere(self.path.to, failing_since);
+        if is_heard || hearing.of_another(self.path.to, failing_since) {
             for (work, sent) in waiting.take_all() {
-                if was_silent {
+                if was_silent || !is_heard {
                     self.common.chunks.queue.give_back(work, &self.handle);
                 } else {
                     self.common.chunks.unacknowledged(work, sent, &self.handle, error.to_string());

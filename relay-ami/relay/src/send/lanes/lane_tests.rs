@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::*;
+use crate::control::Seat;
 use crate::documents::event::Event;
 use crate::documents::membership::Hop;
 use crate::documents::text::{Address, PathId};
@@ -25,7 +26,15 @@ impl Broken {
         let (common, inboxes, control) = common(1);
         let address = Address(std::net::SocketAddrV4::new([10, 0, 0, 1].into(), 1));
         let hops = vec![Hop { node_id: "source-1-0".to_owned(), address }];
-        let path = Path { path_id: PathId::new("pair-1").unwrap(), generation: 1, hops, receiver: address, lanes: 1 };
+        let path = Path {
+            path_id: PathId::new("pair-1").unwrap(),
+            generation: 1,
+            hops,
+            receiver: address,
+            lanes: 1,
+            from: Seat::SENDER,
+            to: Seat::RECEIVER,
+        };
         let idle = Idle::on("pair-1");
         common.chunks.queue.feed(files(0, &[1]));
         let Some(Next::Send(work)) = common.chunks.queue.try_next(&idle) else { panic!("there is nothing") };

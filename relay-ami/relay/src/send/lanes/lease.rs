@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use crate::defaults::LATEST_LOOK;
-use crate::documents::membership::BudgetLease;
+use crate::documents::leases::BudgetLease;
 use crate::thread::lock;
 
 /// The lease of a sender, and what of it is set aside.
@@ -21,8 +21,19 @@ struct State {
     granted: Option<Granted>,
     /// Bytes of chunks that lanes are writing.
     aside: u64,
-    /// Since when the next chunk waits for money.
+    /// No chunk is begun, whatever money there is.
+    held: Option<Hold>,
+    /// Since when the next chunk waits.
     refused_since: Option<Instant>,
+}
+
+/// Why no chunk is begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// A person has paused the transfer.
+    Paused,
+    /// It has no share of a limit over several transfers yet.
+    NoShare,
 }
 
 struct Granted {
@@ -34,7 +45,7 @@ struct Granted {
 impl Lease {
     /// Bears everything until the membership names a lease.
     pub const fn of_start(start: u64) -> Self {
-        Self { start, state: Mutex::new(State { granted: None, aside: 0, refused_since: None }) }
+        Self { start, state: Mutex::new(State { granted: None, aside: 0, held: None, refused_since: None }) }
     }
 
     /// Takes the membership's word. `unix`: the same time as `now`.
@@ -53,11 +64,26 @@ impl Lease {
         });
     }
 
+    /// Lets chunks wait, or go on.
+    pub fn hold(&self, why: Option<Hold>) {
+        let mut state = lock(&self.state);
+        if state.held != why {
+            state.held = why;
+            state.refused_since = None;
+            match why {
+                Some(Hold::Paused) => tracing::info!("paused by a person: no chunk is begun"),
+                Some(Hold::NoShare) => tracing::info!("there is no share of the common limit yet: no chunk is begun"),
+                None => tracing::info!("chunks go on"),
+            }
+        }
+    }
+
     /// Sets money for `bytes` more aside, beside the `sent` ones that the start has on the wire; `false` where there is too little.
     /// Nothing is refused that costs nothing: directories, for example, once all data has arrived.
     pub fn set_aside(&self, bytes: u64, sent: u64, now: Instant) -> bool {
         let mut state = lock(&self.state);
         let is_borne = match &state.granted {
+            _ if bytes > 0 && state.held.is_some() => false,
             Some(Granted { lease, since }) if bytes > 0 => {
                 let seconds = now.saturating_duration_since(*since).as_secs_f64();
                 lease.start == self.start && lease.bears(sent + state.aside + bytes, seconds)
@@ -71,11 +97,13 @@ impl Lease {
         is_borne
     }
 
-    /// The next chunk waits for money.
+    /// The next chunk waits.
     pub fn refused(&self, now: Instant) {
         let mut state = lock(&self.state);
         if state.refused_since.is_none() {
-            tracing::warn!("the budget bears no other chunk: paused until the meter is looked at");
+            if state.held.is_none() {
+                tracing::warn!("the budget bears no other chunk: paused until the meter is looked at");
+            }
             state.refused_since = Some(now);
         }
     }
@@ -85,10 +113,18 @@ impl Lease {
         lock(&self.state).aside -= bytes;
     }
 
-    /// Returns whether the next chunk has waited for at least `time`, and nothing is being written.
+    /// Returns whether the next chunk waits, and nothing is being written.
+    pub fn is_waited_for(&self) -> bool {
+        let state = lock(&self.state);
+        state.aside == 0 && state.refused_since.is_some()
+    }
+
+    /// Returns whether the next chunk has waited for at least `time`, and nothing is being written: relays are of no use. A share of a
+    /// limit comes within seconds, so nothing is given up for want of one.
     pub fn is_used_up(&self, now: Instant, time: Duration) -> bool {
         let state = lock(&self.state);
-        state.aside == 0 && state.refused_since.is_some_and(|since| now.saturating_duration_since(since) >= time)
+        let waits = state.refused_since.is_some_and(|since| now.saturating_duration_since(since) >= time);
+        state.aside == 0 && state.held != Some(Hold::NoShare) && waits
     }
 }
 

@@ -34,6 +34,8 @@ pub struct Link<'a> {
     /// The receiver's answers to what this lane asked to finish the transfer; with the verdict, how many digests it has uploaded.
     verdict: Mutex<Option<(Verdict, u64)>>,
     forgotten: Mutex<Option<()>>,
+    /// Bytes that were copied for it.
+    gathered: Mutex<Option<u64>>,
     /// Of the chunk that is under way in this attempt: what the receiver has of the part that it was offered.
     had: Mutex<Option<(u64, u32, Vec<u8>)>>,
     pub(super) speed: Arc<Speed>,
@@ -53,6 +55,7 @@ impl<'a> Link<'a> {
             began: now,
             verdict: Mutex::default(),
             forgotten: Mutex::default(),
+            gathered: Mutex::default(),
             had: Mutex::default(),
             speed,
             leaving_since: Mutex::default(),
@@ -84,6 +87,15 @@ impl<'a> Link<'a> {
                     if self.finish(writer).inspect_err(|_| work_queue.unfinished())? {
                         return Ok(());
                     }
+                }
+                Next::Gather => {
+                    let begun = Instant::now();
+                    let result = writer.frame(&Frame::Gather).and_then(|()| self.wait_for(&self.gathered));
+                    if let Ok(copied @ 1..) = result {
+                        self.common.chunks.counters.copied_anew(copied, begun.elapsed());
+                    }
+                    work_queue.has_gathered(self.handle.to, result.is_ok());
+                    result?;
                 }
                 Next::Leave if lock(&self.broken).is_some() => return Err(StreamError::Ended),
                 Next::Leave => {
@@ -151,7 +163,7 @@ impl<'a> Link<'a> {
         let (verdict, theirs) = self.wait_for(&self.verdict)?;
         if complete
             && !verdict.agreed
-            && let Some(Repair { entries, works }) = self.or_trouble(common.ending.repair(theirs, &verdict.message))?
+            && let Some(Repair { entries, works }) = self.or_trouble(common.ending.repair(self.handle.to, theirs, &verdict.message))?
         {
             for (number, entry) in entries.iter().enumerate() {
                 Frame::Forget { entry: *entry, last: number + 1 == entries.len() }.encode(writer.sealer.frames());
@@ -192,18 +204,19 @@ impl<'a> Link<'a> {
             if let Some(answer) = lock(answer).take() {
                 return Ok(answer);
             }
-            if lock(&self.broken).is_some() || self.common.stop.is_requested() {
+            let queue = &self.common.chunks.queue;
+            if lock(&self.broken).is_some() || self.common.stop.is_requested() || queue.is_given_up(self.handle.to) {
                 return Err(StreamError::Ended);
             }
             let is_there = || lock(answer).is_some() || lock(&self.broken).is_some();
-            self.common.chunks.queue.wait_unless(Duration::from_secs(1), is_there);
+            queue.wait_unless(Duration::from_secs(1), is_there);
         }
     }
 
     /// However long they take: a receiver that is heard may wait for its disk, and a lane on which it is not heard is cut.
     fn wait_for_acknowledgements(&self) -> Result<(), StreamError> {
         while self.waiting.is_wanted() {
-            if lock(&self.broken).is_some() {
+            if lock(&self.broken).is_some() || self.common.chunks.queue.is_given_up(self.handle.to) {
                 return Err(StreamError::Ended);
             }
             let is_there = || !self.waiting.is_wanted() || lock(&self.broken).is_some();
@@ -239,7 +252,7 @@ impl<'a> Link<'a> {
             self.worked.store(true, Ordering::SeqCst);
         }
         match frame {
-            Frame::Alive { is_busy } => common.hearing.says(is_busy),
+            Frame::Alive { is_busy } => common.hearing.says(self.handle.to, is_busy),
             Frame::Ack { chunk, attempt } => {
                 let Some((work, sent)) = self.waiting.answered(chunk, attempt) else { return Ok(()) };
                 self.worked.store(true, Ordering::SeqCst);
@@ -278,6 +291,11 @@ impl<'a> Link<'a> {
             }
             Frame::Forgotten => {
                 *lock(&self.forgotten) = Some(());
+                common.chunks.queue.wake();
+            }
+            Frame::Gathered { files, copied } => {
+                tracing::info!(receiver = %self.handle.to, files, copied, "gathered");
+                *lock(&self.gathered) = Some(copied);
                 common.chunks.queue.wake();
             }
             other => return Err(StreamError::Protocol(format!("{other:?} is out of place"))),

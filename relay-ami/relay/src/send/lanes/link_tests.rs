@@ -4,7 +4,7 @@ use super::*;
 use crate::builders::stream::{Speaker, pair};
 use crate::defaults::LANE_WINDOW;
 use crate::documents::event::SkipReason;
-use crate::documents::membership::BudgetLease;
+use crate::documents::leases::BudgetLease;
 use crate::documents::text::PathId;
 use crate::send::lanes::builders::{CONTENT, common, files};
 use crate::send::queue::Taker as _;

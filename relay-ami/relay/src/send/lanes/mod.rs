@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod builders;
 mod common;
+mod common_limit;
 mod growth;
 mod lane;
 mod lease;

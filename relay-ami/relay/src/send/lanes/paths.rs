@@ -7,15 +7,18 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::common::Common;
+use super::common_limit::CommonLimit;
 use super::growth::{Growth, Sight, send_buffer};
 use super::lane::Lane;
-use crate::control::unix_now;
+use super::lease::Hold;
+use crate::control::{Seat, unix_now};
 use crate::defaults::{DRAIN_TIMEOUT, GROWTH_LOOK, HANDSHAKE_TIMEOUT, LANES_AT_START, LEISURE};
 use crate::documents::event::LaneProgress;
 use crate::documents::event::round;
 use crate::documents::membership::{Membership, Path};
 use crate::documents::text::PathId;
 use crate::machine::{descriptors, memory};
+use crate::send::sharing::Sharing;
 use crate::send::streams::{Handle, Pretests};
 use crate::sockets::socket_options::Counters;
 
@@ -33,9 +36,15 @@ struct Running {
 pub struct Lanes {
     common: Arc<Common>,
     pretests: Arc<Pretests>,
+    /// None where there is one sender and one receiver.
+    sharing: Option<Arc<Sharing>>,
     running: Vec<Running>,
     /// As the membership has them.
     paths: Vec<Path>,
+    /// Mbit/s of the transfer's own limit, beside its share of one over several transfers.
+    own_limit: Option<f64>,
+    common_limit: CommonLimit,
+    is_paused: bool,
     /// Lanes that paths need beyond what the membership says; a path that was made anew begins anew.
     growth: HashMap<(PathId, u64), Growth>,
     /// When that is looked at next, and how many lanes had a stream the last time.
@@ -52,12 +61,16 @@ pub struct Lanes {
 
 impl Lanes {
     #[must_use]
-    pub fn new(common: Arc<Common>, pretests: Arc<Pretests>, are_fixed: bool) -> Self {
+    pub fn new(common: Arc<Common>, pretests: Arc<Pretests>, are_fixed: bool, sharing: Option<Arc<Sharing>>) -> Self {
         Self {
             common,
             pretests,
+            sharing,
             running: Vec::new(),
             paths: Vec::new(),
+            own_limit: None,
+            common_limit: CommonLimit::default(),
+            is_paused: false,
             growth: HashMap::new(),
             look_at: None,
             connected: 0,
@@ -70,16 +83,21 @@ impl Lanes {
 
     /// Makes the lanes what the membership says.
     pub fn follow(&mut self, membership: &Membership) -> std::io::Result<()> {
-        self.common.streams.limit.set_megabits(membership.bandwidth_limit_mbps);
-        self.common.lease.renew(membership.budget_lease.as_ref(), Instant::now(), unix_now());
-        self.paths.clone_from(&membership.paths);
+        let seat = self.common.streams.seat;
+        let (bounds, now) = (membership.bounds(seat), Instant::now());
+        (self.own_limit, self.is_paused) = (bounds.mbps, membership.paused);
+        self.common_limit.renew(bounds.common, now);
+        self.hold_bounds(now);
+        self.common.lease.renew(bounds.budget, now, unix_now());
+        let follows = |path: &Path| self.sharing.as_ref().is_none_or(|sharing| sharing.follows(path));
+        self.paths = membership.paths.iter().filter(|path| path.from == seat && follows(path)).cloned().collect();
         self.growth
             .retain(|(path, generation), _| membership.paths.iter().any(|now| (&now.path_id, now.generation) == (path, *generation)));
         self.adjust()?;
         let fresh: Vec<_> = membership
             .probes
             .iter()
-            .filter(|probe| self.probed.get(&probe.path.path_id) != Some(&probe.path.generation))
+            .filter(|probe| probe.path.from == seat && self.probed.get(&probe.path.path_id) != Some(&probe.path.generation))
             .cloned()
             .collect();
         if !fresh.is_empty() {
@@ -88,6 +106,16 @@ impl Lanes {
             crate::thread::spawn("pretests", move || pretests.run(&fresh))?;
         }
         Ok(())
+    }
+
+    /// Sends no more than is allowed now: a share of a limit ends by itself where nobody is heard.
+    pub fn hold_bounds(&self, now: Instant) {
+        self.common.streams.limit.set_megabits(self.common_limit.bound(self.own_limit, now));
+        self.common.lease.hold(match (self.is_paused, self.common_limit.is_without_share(now)) {
+            (true, _) => Some(Hold::Paused),
+            (false, true) => Some(Hold::NoShare),
+            (false, false) => None,
+        });
     }
 
     /// Gives each path the lanes that it needs by now: where some have a stream that had none, and from time to time.
@@ -171,16 +199,16 @@ impl Lanes {
         wanted
     }
 
-    /// Returns whether nothing can be sent before somebody else does something: without a path or money, or while the receiver works on
+    /// Returns whether nothing can be sent before somebody else does something: without a path, money or share, while paused, or while the receiver works on
     /// what it has.
     #[must_use]
     pub fn wait_for_others(&self, now: Instant) -> bool {
-        self.paths.is_empty() || self.are_out_of_money(now, Duration::ZERO) || self.common.hearing.is_at_work(now)
+        self.paths.is_empty() || self.common.lease.is_waited_for() || self.common.hearing.is_at_work(now)
     }
 
-    /// Returns whether the next chunk has waited for money for at least `time`.
+    /// Returns whether the next chunk has waited for money, or for the end of a pause, for at least `time`.
     #[must_use]
-    pub fn are_out_of_money(&self, now: Instant, time: Duration) -> bool {
+    pub fn need_no_relays(&self, now: Instant, time: Duration) -> bool {
         self.common.lease.is_used_up(now, time)
     }
 
@@ -208,6 +236,11 @@ impl Lanes {
         }
     }
 
+    /// The receivers of connected lanes, one for each lane.
+    pub fn reached(&self) -> impl Iterator<Item = Seat> + '_ {
+        self.running.iter().filter(|lane| lane.until.is_none() && lane.handle.is_connected()).map(|lane| lane.path.to)
+    }
+
     /// Connected lanes, with the rates of what they moved in the last `seconds`.
     pub fn progress(&mut self, seconds: f64) -> Vec<LaneProgress> {
         let mut lanes: Vec<LaneProgress> = Vec::new();
@@ -227,7 +260,7 @@ impl Lanes {
 
 impl Running {
     fn start(common: &Arc<Common>, path: &Path, number: u32) -> std::io::Result<Self> {
-        let (path, handle) = (Arc::new(path.clone()), Arc::new(Handle::new(path.path_id.clone())));
+        let (path, handle) = (Arc::new(path.clone()), Arc::new(Handle::towards(path.path_id.clone(), path.to)));
         common.hearing.add(&handle);
         let lane = Lane { common: Arc::clone(common), path: Arc::clone(&path), number, handle: Arc::clone(&handle) };
         let thread = crate::thread::spawn("lane", move || lane.run())?;
@@ -259,7 +292,7 @@ fn time_to_leave(was: &Path, number: u32, now: Option<(&Path, u32)>) -> Option<D
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {
-    (one.generation, &one.hops, one.receiver) == (other.generation, &other.hops, other.receiver)
+    (one.generation, &one.hops, one.receiver, one.to) == (other.generation, &other.hops, other.receiver, other.to)
 }
 
 #[cfg(test)]
@@ -271,7 +304,15 @@ mod tests {
     fn path(generation: u64, port: u16) -> Path {
         let address = |port: u16| Address(std::net::SocketAddrV4::new([10, 0, 0, 1].into(), port));
         let hops = vec![Hop { node_id: format!("node-{port}"), address: address(port) }];
-        Path { path_id: PathId::new("pair-1").unwrap(), generation, hops, receiver: address(9), lanes: 2 }
+        Path {
+            path_id: PathId::new("pair-1").unwrap(),
+            generation,
+            hops,
+            receiver: address(9),
+            lanes: 2,
+            from: Seat::SENDER,
+            to: Seat::RECEIVER,
+        }
     }
 
     #[test]

@@ -47,7 +47,7 @@ impl Taker for Link<'_> {
     /// A second copy would wait for the receiver's disk as the first one does, and take its share of a rate that a person has set.
     fn time_for(&self, bytes: u64) -> Option<Duration> {
         let common = self.common;
-        let may_be_twice = !self.waiting.is_wanted() && !common.hearing.is_busy() && common.streams.limit.is_unlimited();
+        let may_be_twice = !self.waiting.is_wanted() && !common.hearing.is_busy(self.handle.to) && common.streams.limit.is_unlimited();
         self.speed.time_for(bytes, Instant::now()).filter(|_| may_be_twice)
     }
 }

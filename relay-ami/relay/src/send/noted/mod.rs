@@ -2,6 +2,7 @@
 
 mod records;
 pub mod sent_journal;
+pub mod sent_object;
 mod skipped;
 mod states;
 

@@ -22,13 +22,13 @@ use crate::ends::Version;
 use crate::thread::lock;
 
 /// Names the format of these records; a journal of another format is of no use.
-const FORMAT: &str = "cpt-relay 2026-12 journal of a sender";
+pub(super) const FORMAT: &str = "cpt-relay 2026-12 journal of a sender";
 const HEAD_BYTES: usize = 16;
 const ENTRY_BYTES: usize = 72;
 const CHECK_BYTES: usize = 8;
 const WHOLE: u64 = u64::MAX;
 /// In place of a chunk: the record names the plan.
-const PLAN: u64 = u64::MAX;
+pub(super) const PLAN: u64 = u64::MAX;
 /// In place of a chunk: the record is of an entry that was left out.
 const LEFT_OUT: u64 = u64::MAX - 1;
 /// A chunk holds 2 000 entries, 128 KB; a record that claims more than this is none.
@@ -54,7 +54,7 @@ pub struct Earlier {
 }
 
 /// One record.
-enum Record {
+pub(super) enum Record {
     Chunk(u64, Sent),
     LeftOut(LeftOut),
 }
@@ -87,12 +87,12 @@ impl SentJournal {
 
     /// A chunk has gone out.
     pub fn note(&self, chunk: u64, sent: &Sent) {
-        self.append(|| Ok(encode(chunk, &content(sent))));
+        self.append(|| Ok(chunk_record(chunk, sent)));
     }
 
     /// An entry is left out. Noted before the chunk of which it is left out.
     pub fn note_left_out(&self, left_out: &LeftOut) {
-        self.append(|| Ok(encode(LEFT_OUT, &serde_json::to_vec(left_out)?)));
+        self.append(|| left_out_record(left_out));
     }
 
     /// A disk that does not take a note is asked no more.
@@ -160,7 +160,7 @@ fn read(file: &File, head: &[u8]) -> io::Result<(HashMap<u64, u64>, Earlier, u64
     Ok((chunks, earlier, length))
 }
 
-fn record(reader: &mut impl Read) -> io::Result<Option<(Record, u64)>> {
+pub(super) fn record(reader: &mut impl Read) -> io::Result<Option<(Record, u64)>> {
     let mut bytes = vec![0; HEAD_BYTES];
     if !fill(reader, &mut bytes)? {
         return Ok(None);
@@ -184,20 +184,30 @@ fn record(reader: &mut impl Read) -> io::Result<Option<(Record, u64)>> {
 }
 
 /// `false` where the file ends before.
-fn fill(reader: &mut impl Read, bytes: &mut [u8]) -> io::Result<bool> {
+pub(super) fn fill(reader: &mut impl Read, bytes: &mut [u8]) -> io::Result<bool> {
     match reader.read_exact(bytes) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
         other => other.map(|()| true),
     }
 }
 
-fn encode(about: u64, content: &[u8]) -> Vec<u8> {
+pub(super) fn encode(about: u64, content: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(HEAD_BYTES + content.len() + CHECK_BYTES);
     bytes.extend([about, content.len() as u64].iter().flat_map(|number| number.to_be_bytes()));
     bytes.extend_from_slice(content);
     let check = blake3::hash(&bytes);
     bytes.extend_from_slice(&check.as_bytes()[..CHECK_BYTES]);
     bytes
+}
+
+/// The record of a chunk that has gone out.
+pub(super) fn chunk_record(chunk: u64, sent: &Sent) -> Vec<u8> {
+    encode(chunk, &content(sent))
+}
+
+/// The record of an entry that is left out.
+pub(super) fn left_out_record(left_out: &LeftOut) -> io::Result<Vec<u8>> {
+    Ok(encode(LEFT_OUT, &serde_json::to_vec(left_out)?))
 }
 
 fn content(sent: &Sent) -> Vec<u8> {

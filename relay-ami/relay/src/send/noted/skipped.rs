@@ -39,6 +39,8 @@ struct State {
     text_bytes: usize,
     /// Sizes of the files, as the listing has them.
     bytes: u64,
+    /// Those that are not written down for another sender yet; none where there is no other.
+    fresh: Option<Vec<LeftOut>>,
 }
 
 struct Entry {
@@ -90,14 +92,17 @@ impl State {
         }
         self.entries.insert(entry, Entry { kind, reason, told });
         self.bytes += left_out.bytes;
+        if let Some(fresh) = &mut self.fresh {
+            fresh.push(left_out.clone());
+        }
         left_out
     }
 }
 
 impl Skipped {
-    /// With what earlier senders have left out.
-    pub fn going_on_from(left_out: Vec<LeftOut>, journal: Arc<SentJournal>) -> Self {
-        let mut state = State::default();
+    /// With what earlier senders of this seat have left out. `has_others`: it is written down for those of other seats.
+    pub fn going_on_from(left_out: Vec<LeftOut>, journal: Arc<SentJournal>, has_others: bool) -> Self {
+        let mut state = State { fresh: has_others.then(Vec::new), ..State::default() };
         left_out.into_iter().for_each(|one| {
             state.take(one);
         });
@@ -113,6 +118,23 @@ impl Skipped {
         }
         let noted = state.take(LeftOut::of(segment, reason, message));
         self.journal.note_left_out(&noted);
+        self.count.store(state.entries.len() as u64, Ordering::SeqCst);
+    }
+
+    /// What has been left out since this was last asked, to be written down for other senders.
+    pub fn take_fresh(&self) -> Vec<LeftOut> {
+        lock(&self.state).fresh.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Another sender has left these out.
+    pub fn left_out_elsewhere(&self, left_out: Vec<LeftOut>) {
+        let mut state = lock(&self.state);
+        for one in left_out {
+            if !state.entries.contains_key(&one.entry) {
+                let noted = state.take(one);
+                self.journal.note_left_out(&noted);
+            }
+        }
         self.count.store(state.entries.len() as u64, Ordering::SeqCst);
     }
 
@@ -194,7 +216,7 @@ mod tests {
         let sender = || {
             let file = sent_journal::open(&folder.path().join("send.sent")).unwrap();
             let (journal, earlier) = SentJournal::go_on(Some(file), &plan().plan_id, Proof::Blake3);
-            Skipped::going_on_from(earlier.left_out, Arc::new(journal))
+            Skipped::going_on_from(earlier.left_out, Arc::new(journal), false)
         };
         let noted = sender();
         noted.note(&segment(3, "a"), SkipReason::SourceChanged, "/s/a: size was 7");

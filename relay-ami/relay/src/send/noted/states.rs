@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
 
+use super::records::Sent;
 use crate::digest::Digest;
 use crate::documents::entry::Segment;
 use crate::ends::Version;
@@ -69,6 +70,18 @@ impl States {
         }
         begun.parts.insert(part.offset, *digest);
         Joins::Yes
+    }
+
+    /// What another process has sent; `false` where it is a part of another state than those that are known.
+    pub fn agrees(&self, sent: &Sent) -> bool {
+        let Sent::Part { entry, offset, state, digest, .. } = sent else { return true };
+        let mut files = lock(&self.files);
+        let begun = files.entry(*entry).or_insert_with(|| Begun::of(*state));
+        let agrees = begun.version == *state && !begun.is_looked_at;
+        if agrees {
+            begun.parts.insert(*offset, *digest);
+        }
+        agrees
     }
 
     /// Somebody has looked at parts of an entry: they are the same in the state of this version; with none they are not, or it is not

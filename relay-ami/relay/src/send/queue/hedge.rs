@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::defaults::LATE_FACTOR;
+use crate::defaults::{LATE_FACTOR, SILENT_AFTER};
 use crate::send::streams::Handle;
 use crate::send::work::Work;
 
@@ -82,7 +82,9 @@ impl InFlight {
                 _ => None,
             })
         };
-        let cut_off = alone().filter(|(_, other)| other.is_cut_off(now)).min_by_key(|(carried, _)| carried.since);
+        // A receiver that is heard nowhere may be frozen; another one takes the chunk as well.
+        let is_frozen = |other: &Handle| other.to != lane.to && other.silence(now) >= SILENT_AFTER;
+        let cut_off = alone().filter(|(_, other)| other.is_cut_off(now) || is_frozen(other)).min_by_key(|(carried, _)| carried.since);
         if let Some((carried, _)) = cut_off {
             return Some(Hedge { work: carried.work.clone(), is_late: false });
         }

@@ -107,3 +107,16 @@ fn the_first_acknowledgement_settles() {
     assert!(copy.flight.settle() && !other.flight.settle() && other.flight.is_settled());
     assert!(!data(1).flight.is_settled(), "another attempt");
 }
+
+#[test]
+fn what_a_frozen_receiver_has_another_one_takes_as_well_and_no_other_lane_to_the_same() {
+    let (mut chunks, now) = (InFlight::default(), Instant::now());
+    let towards = |receiver| Arc::new(Handle::towards(PathId::new("direct").unwrap(), crate::control::Seat::new(receiver).unwrap()));
+    let (frozen, same, other) = (towards("r0"), towards("r0"), towards("r1"));
+    frozen.begins(Pace::default().begins(now), now);
+    chunks.take(&data(3), &frozen, now);
+    assert_eq!(chunk(chunks.hedge(&other, now, |_| None)), None, "it has just spoken");
+    let later = now + SILENT_AFTER;
+    assert_eq!(chunk(chunks.hedge(&same, later, |_| None)), None, "that waits for it too");
+    assert_eq!(chunk(chunks.hedge(&other, later, |_| None)), Some((3, false)));
+}

@@ -1,5 +1,6 @@
 //! Chunks that wait for a lane, and those that lanes have.
 
+mod gate;
 mod hedge;
 mod held;
 mod state;

@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::gate::Gate;
 use super::hedge::{Hedge, InFlight};
 use super::held::Held;
 use super::taker::Taker;
@@ -15,6 +16,9 @@ use crate::send::work::{GivenUp, Verdict, Work};
 #[derive(Default)]
 pub struct State {
     pub whole: Option<Whole>,
+    pub gate: Gate,
+    /// Bytes of this sender's part of the plan, once it has all of that and other senders have the rest.
+    pub part_bytes: Option<u64>,
     pub ready: VecDeque<Work>,
     pub delayed: Vec<(Instant, Work)>,
     /// Failed attempts whose chunk only the table brings back.
@@ -139,7 +143,8 @@ impl State {
         if self.held.is_some() || self.ready.iter().any(|work| work.phase == 0) {
             return None;
         }
-        let allowed = self.whole.map_or(0.0, |whole| whole.bytes as f64 * HEDGED_SHARE);
+        let all = self.whole.map(|whole| whole.bytes).or(self.part_bytes);
+        let allowed = all.map_or(0.0, |bytes| bytes as f64 * HEDGED_SHARE);
         let left = allowed - self.late_bytes as f64;
         let time_for = |bytes: u64| lane.time_for(bytes).filter(|_| bytes as f64 <= left);
         let Hedge { work, is_late } = self.under_way.hedge(lane.handle(), now, time_for)?;

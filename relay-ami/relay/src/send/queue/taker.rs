@@ -27,6 +27,8 @@ pub trait Taker {
 #[derive(Debug)]
 pub enum Next {
     Send(Work),
+    /// Let the receiver take over what came to the others.
+    Gather,
     /// All chunks are settled; this lane closes the transfer.
     Finish,
     /// Nothing more for this lane.

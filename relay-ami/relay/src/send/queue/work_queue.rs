@@ -4,10 +4,11 @@
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::gate::Gate;
 use super::held::{Held, Patience};
 use super::state::{State, Whole};
 use super::taker::{Next, Taker};
-use crate::control::unix_now;
+use crate::control::{Seat, unix_now};
 use crate::defaults::{MAX_NOT_BEFORE, QUEUE_CHUNKS, QUEUE_MANIFEST_BYTES};
 use crate::documents::chunk::{Chunk, ChunkState};
 use crate::documents::plan::TransferPlan;
@@ -32,6 +33,61 @@ impl WorkQueue {
     pub fn planned(&self, plan: &TransferPlan) {
         lock(&self.state).whole = Whole::of(plan);
         self.changed.notify_all();
+    }
+
+    /// Returns whether the plan is whole here.
+    #[must_use]
+    pub fn is_planned(&self) -> bool {
+        lock(&self.state).whole.is_some()
+    }
+
+    /// All that this sender will get of the plan is here, so many bytes: from now on it need not wait for lanes that are late.
+    pub fn has_its_part(&self, bytes: u64) {
+        lock(&self.state).part_bytes = Some(bytes);
+    }
+
+    /// Chunks of data that a lane could take, and their bytes.
+    #[must_use]
+    pub fn ready(&self) -> (usize, u64) {
+        let state = lock(&self.state);
+        let data = state.ready.iter().filter(|work| work.phase == 0);
+        data.fold((0, 0), |(chunks, bytes), work| (chunks + 1, bytes + work.bytes))
+    }
+
+    /// No chunk goes out before a receiver has gathered.
+    pub fn shut(&self) {
+        lock(&self.state).gate = Gate::Shut;
+        self.changed.notify_all();
+    }
+
+    /// Returns whether another receiver is to finish: what this one does not answer, it need not answer any more.
+    #[must_use]
+    pub fn is_given_up(&self, receiver: Seat) -> bool {
+        !lock(&self.state).gate.knows(receiver)
+    }
+
+    /// A lane is to let this receiver gather; what one before it has gathered does not count.
+    pub fn gather(&self, receiver: Seat) {
+        let mut state = lock(&self.state);
+        if !matches!(state.gate, Gate::Gather(seat, _) | Gate::Gathered(seat) if seat == receiver) {
+            state.gate = Gate::Gather(receiver, false);
+            self.changed.notify_all();
+        }
+    }
+
+    /// What came of asking a receiver to gather.
+    pub fn has_gathered(&self, receiver: Seat, has_gathered: bool) {
+        lock(&self.state).gate.answered(receiver, has_gathered);
+        self.changed.notify_all();
+    }
+
+    /// The receiver that has gathered; none while one is still to do so, or where there is no other.
+    #[must_use]
+    pub fn gathered(&self) -> Option<Seat> {
+        match lock(&self.state).gate {
+            Gate::Gathered(receiver) => Some(receiver),
+            _ => None,
+        }
     }
 
     /// Adds work that was read ahead; waits while enough is there. `false` once the work queue is closed.
@@ -100,6 +156,12 @@ impl WorkQueue {
     fn look(&self, state: &mut State, lane: &impl Taker) -> Option<Next> {
         if state.closed || state.verdict.is_some() || lane.leaves() {
             return Some(Next::Leave);
+        }
+        if state.gate.gathers(lane.handle().to) {
+            return Some(Next::Gather);
+        }
+        if !state.gate.admits(lane.handle().to) {
+            return None;
         }
         state.wake_delayed();
         let now = Instant::now();
@@ -276,7 +338,8 @@ impl WorkQueue {
         let state = lock(&self.state);
         let held = state.held.is_some();
         let others = state.whole.is_none() || !(state.undecided.is_empty() && state.delayed.is_empty());
-        state.finishing || (state.under_way.is_empty() && (held || (state.ready.is_empty() && others)))
+        let is_shut = matches!(state.gate, Gate::Shut | Gate::Gather(..));
+        state.finishing || is_shut || (state.under_way.is_empty() && (held || (state.ready.is_empty() && others)))
     }
 
     /// Returns whether nothing is sent any more.

@@ -331,3 +331,22 @@ fn a_source_that_is_not_what_was_delivered_gives_its_chunk_up_by_its_first_path(
     assert_eq!(work_queue.given_up(), [GivenUp { chunk: 0, path: "first".to_owned(), reason: "it changed".to_owned() }]);
     assert!(matches!(work_queue.try_next(&*LANE), Some(Next::Finish)));
 }
+
+#[test]
+fn nothing_goes_out_and_nobody_stands_still_before_a_receiver_has_gathered_and_then_only_to_that() {
+    let (work_queue, named) = (work_queue(), Seat::new("r1").unwrap());
+    let to = |receiver| Idle(Arc::new(Handle::towards(crate::documents::text::PathId::new("direct").unwrap(), receiver)));
+    let (other_lane, lane) = (to(Seat::RECEIVER), to(named));
+    work_queue.feed(work(0));
+    work_queue.shut();
+    assert!(work_queue.try_next(&lane).is_none() && work_queue.waits_for_others() && work_queue.is_given_up(named));
+    work_queue.gather(named);
+    assert!(work_queue.try_next(&other_lane).is_none());
+    assert!(matches!(work_queue.try_next(&lane), Some(Next::Gather)));
+    assert!(!work_queue.is_given_up(named) && work_queue.is_given_up(Seat::RECEIVER));
+    work_queue.has_gathered(named, true);
+    work_queue.gather(named);
+    assert_eq!(work_queue.gathered(), Some(named), "once is enough");
+    assert!(work_queue.try_next(&other_lane).is_none());
+    assert!(matches!(work_queue.try_next(&lane), Some(Next::Send(work)) if work.chunk == 0));
+}

@@ -53,6 +53,8 @@ struct Reader<'a> {
     tempo: &'a mut Tempo,
     /// Words that are added to the problem of a file.
     when: &'static str,
+    /// A file with a problem is not left out for it: it comes again, and then the problem shows.
+    comes_again: bool,
 }
 
 /// A lane's sending side with its read buffer.
@@ -84,7 +86,7 @@ impl ChunkWriter {
         let count = u32::try_from(segments.len()).unwrap_or(u32::MAX);
         Frame::Chunk { chunk: work.chunk, attempt: work.attempt, segments: count, phase: work.phase }.encode(self.sealer.frames());
         let (of, buffer, tempo) = (&self.reading, &mut *self.buffer, &mut self.tempo);
-        let mut reader = Reader { of, buffer, frame: Vec::new(), caller, tempo, when: "" };
+        let mut reader = Reader { of, buffer, frame: Vec::new(), caller, tempo, when: "", comes_again: false };
         let result = reader.segments(&segments, &mut Stream { sealer: &mut self.sealer, packer: self.packer.as_mut() });
         match &result {
             Err(ChunkError::Plan(why)) => self.abort(FailureReason::SourceUnreadable, why)?,
@@ -134,12 +136,12 @@ impl Digester {
     }
 
     /// Returns what a delivered chunk stands for. A file that is not what the listing says any more is left out from now on, since nobody
-    /// can say whether what was delivered of it is right. Fails where the plan is wrong about the chunk, in words.
-    pub fn digest(&mut self, work: &Work, read: &dyn Fn(u64)) -> Result<Sent, String> {
+    /// can say whether what was delivered of it is right; unless it `comes_again` then. Fails where the plan is wrong about the chunk, in words.
+    pub fn digest(&mut self, work: &Work, read: &dyn Fn(u64), comes_again: bool) -> Result<Sent, String> {
         let segments = parse(work)?;
         let Self { buffer, reading: of, tempo } = self;
         let (caller, when) = (&Reread(read), ", after it was delivered");
-        let mut reader = Reader { of, buffer, frame: Vec::new(), caller, tempo, when };
+        let mut reader = Reader { of, buffer, frame: Vec::new(), caller, tempo, when, comes_again };
         match reader.segments(&segments, &mut Nowhere) {
             Ok((_, sent)) => Ok(sent),
             Err(ChunkError::Plan(why)) => Err(why),
@@ -189,6 +191,10 @@ impl Reader<'_> {
         }
         if !self.of.skipped.holds(segment.entry) {
             match self.segment(segment, opened, all, sink) {
+                Err(ChunkError::Source(failure)) if self.comes_again => {
+                    tracing::warn!(entry = segment.entry, message = failure.message, "comes again");
+                    return Ok(None);
+                }
                 Err(ChunkError::Source(failure)) => {
                     self.of.skipped.note(segment, failure.reason, &format!("{}{}", failure.message, self.when));
                 }

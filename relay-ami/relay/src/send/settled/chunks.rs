@@ -14,8 +14,10 @@ use crate::documents::event::FailureReason;
 use crate::documents::plan::TransferPlan;
 use crate::entry_table::EntryTable;
 use crate::progress::Counters;
+use crate::send::noted::sent_object::SentRange;
 use crate::send::noted::{Earlier, Sent, SentJournal, Skipped, States};
 use crate::send::queue::{Patience, WorkQueue};
+use crate::send::sharing::Own;
 use crate::send::streams::Handle;
 use crate::send::work::Work;
 use crate::thread::lock;
@@ -56,6 +58,19 @@ pub struct Chunks {
     ranges: OnceLock<Range<u64>>,
     failures: Mailbox<Failure>,
     recalls: Mailbox<Vec<u64>>,
+    /// Delivered parts that other senders have read in another state of their file.
+    doubtful: Mutex<HashSet<u64>>,
+    /// Leased ranges, where other senders have some too.
+    own: Option<Arc<Own>>,
+}
+
+/// Whose deliveries a report counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// This sender's, of whatever process.
+    Here,
+    /// Another sender's, which reports them itself.
+    Elsewhere,
 }
 
 /// Queues for threads of their own.
@@ -67,7 +82,8 @@ pub struct Inboxes {
 }
 
 impl Chunks {
-    /// `sent_journal`: with what earlier senders have noted; `earlier`: likewise; `digests`: empty.
+    /// `sent_journal`: with what earlier senders have noted; `earlier`: likewise; `digests`: empty; `own`: what is noted for other senders,
+    /// and then it is known only in the end how many chunks there are.
     #[must_use]
     pub fn new(
         plan: &TransferPlan,
@@ -76,6 +92,7 @@ impl Chunks {
         sent_journal: SentJournal,
         earlier: Earlier,
         digests: EntryTable<Digest>,
+        own: Option<Arc<Own>>,
     ) -> (Self, Inboxes) {
         let sent_journal = Arc::new(sent_journal);
         let states = Arc::new(States::going_on_from(earlier.begun, plan.chunk_size_bytes));
@@ -83,10 +100,10 @@ impl Chunks {
         let (failures, failed) = Mailbox::new();
         let (recalls, recalled) = Mailbox::new();
         let chunks = Self {
-            queue: Arc::new(WorkQueue::new(plan, patience)),
+            queue: Arc::new(WorkQueue::new(&TransferPlan { open: plan.open || own.is_some(), ..plan.clone() }, patience)),
             ranges: OnceLock::new(),
             counters: Counters::default(),
-            skipped: Arc::new(Skipped::going_on_from(earlier.left_out, Arc::clone(&sent_journal))),
+            skipped: Arc::new(Skipped::going_on_from(earlier.left_out, Arc::clone(&sent_journal), own.is_some())),
             sent_journal,
             ledger: Mutex::new(Ledger::new(Arc::clone(&digests), Arc::clone(&states), proof)),
             states,
@@ -94,8 +111,10 @@ impl Chunks {
             part_bytes: plan.chunk_size_bytes,
             failures,
             recalls,
+            doubtful: Mutex::default(),
+            own,
         };
-        if !plan.open {
+        if !plan.open && chunks.own.is_none() {
             chunks.planned(plan);
         }
         (chunks, Inboxes { failures: failed, recalls: recalled })
@@ -118,6 +137,7 @@ impl Chunks {
         if !work.flight.settle() {
             return;
         }
+        self.settled_for_others(work.chunk, sent.as_ref());
         if let Some(sent) = sent {
             lock(&self.ledger).note(sent, self.part_bytes);
         }
@@ -128,20 +148,41 @@ impl Chunks {
     }
 
     /// Chunks that an earlier process delivered, or that were given up.
-    pub fn settled_before<'a>(&self, chunks: impl Iterator<Item = &'a Chunk>) {
+    pub fn settled_before<'a>(&self, chunks: impl Iterator<Item = &'a Chunk>, origin: Origin) {
         let mut unknown = Vec::new();
         for chunk in chunks {
             if chunk.state == ChunkState::Delivered {
-                self.counters.delivered(chunk.bytes, chunk.files);
+                match origin {
+                    Origin::Here => self.counters.delivered(chunk.bytes, chunk.files),
+                    Origin::Elsewhere => self.counters.delivered_elsewhere(chunk.bytes, chunk.files),
+                }
                 if !self.settle(chunk.chunk) {
                     unknown.push(chunk.chunk);
                     self.queue.recalls(1);
                 }
+            } else {
+                self.settled_for_others(chunk.chunk, None);
             }
             self.queue.settle_before(chunk);
         }
         if !unknown.is_empty() {
             self.recalls.send(unknown);
+        }
+    }
+
+    /// What another sender, or an earlier process of this one, has written down of a range that is to be settled now. A part of another state
+    /// than those that are known is as if nothing were noted: the source is read again for it, which tells whether the file has changed.
+    pub fn sent_elsewhere(&self, range: SentRange) {
+        self.skipped.left_out_elsewhere(range.left_out);
+        let mut ledger = lock(&self.ledger);
+        for (chunk, sent) in range.chunks {
+            match &sent {
+                Sent::Part { .. } if !self.states.agrees(&sent) => {
+                    tracing::warn!(chunk, "a part of another state of its file: read again");
+                    lock(&self.doubtful).insert(chunk);
+                }
+                _ => ledger.hold(chunk, sent),
+            }
         }
     }
 
@@ -151,7 +192,12 @@ impl Chunks {
         // What was sent last counts.
         let earlier = self.sent_journal.take(chunk);
         let found = ledger.settle(chunk).or(earlier);
-        found.map(|sent| ledger.note(sent, self.part_bytes)).is_some()
+        found
+            .map(|sent| {
+                self.settled_for_others(chunk, Some(&sent));
+                ledger.note(sent, self.part_bytes);
+            })
+            .is_some()
     }
 
     /// Chunks come again for the sake of these entries, of which the receiver has dropped what it had: what was sent or noted before does not
@@ -178,14 +224,42 @@ impl Chunks {
     }
 
     /// The digests of a delivered chunk have been read from the source again.
-    pub fn recalled(&self, sent: Sent) {
+    pub fn recalled(&self, chunk: u64, sent: Sent) {
+        self.settled_for_others(chunk, Some(&sent));
         lock(&self.ledger).note(sent, self.part_bytes);
         self.queue.recalled();
     }
 
+    /// Returns whether a delivered part is to be read again because another sender has read it in another state of its file. Where the
+    /// file has changed, the ends differ about it in the end, and it comes again as a whole.
+    pub fn is_doubtful(&self, chunk: u64) -> bool {
+        lock(&self.doubtful).contains(&chunk)
+    }
+
     /// Nothing tells what a delivered chunk stood for: the ends differ about it in the end, and what it held comes again.
-    pub fn unknown(&self) {
+    pub fn unknown(&self, chunk: u64) {
+        self.settled_for_others(chunk, None);
         self.queue.recalled();
+    }
+
+    /// The source of a delivered chunk is not what was sent any more.
+    pub fn lost(&self, work: &Work, why: String) {
+        self.settled_for_others(work.chunk, None);
+        self.queue.lost(work, why);
+    }
+
+    /// Takes the table's word on chunks that failed.
+    pub fn decide(&self, items: &[Chunk]) {
+        let delivered = self.queue.decide(items);
+        items.iter().filter(|item| item.state == ChunkState::Failed).for_each(|item| self.settled_for_others(item.chunk, None));
+        delivered.iter().for_each(|work| self.delivered_after_all(work));
+    }
+
+    /// A chunk is delivered or given up; other senders may have to know what it stood for.
+    fn settled_for_others(&self, chunk: u64, sent: Option<&Sent>) {
+        if let Some(own) = &self.own {
+            own.chunk_settled(chunk, sent);
+        }
     }
 
     /// An attempt is over on this lane; where no other lane has the chunk, the table decides how it goes on.
@@ -221,6 +295,9 @@ impl Chunks {
         self.queue.close();
         self.failures.close();
         self.recalls.close();
+        if let Some(own) = &self.own {
+            own.close();
+        }
     }
 }
 

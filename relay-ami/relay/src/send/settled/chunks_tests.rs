@@ -16,7 +16,7 @@ fn whole(entry: u64) -> Sent {
 }
 
 fn chunks() -> (Chunks, Inboxes) {
-    Chunks::new(&plan(), Proof::Blake3, Patience::default(), SentJournal::default(), Earlier::default(), EntryTable::default())
+    Chunks::new(&plan(), Proof::Blake3, Patience::default(), SentJournal::default(), Earlier::default(), EntryTable::default(), None)
 }
 
 fn digests(chunks: &Chunks) -> BTreeMap<u64, Digest> {
@@ -50,7 +50,7 @@ fn a_chunk_that_an_earlier_process_delivered_is_read_again_for_its_digests() {
     let (chunks, inboxes) = chunks();
     delivered_after_all(&chunks, &work(0));
     assert_eq!(inboxes.recalls.try_recv().unwrap(), [0]);
-    chunks.recalled(whole(3));
+    chunks.recalled(0, whole(3));
     assert_eq!(digests(&chunks), BTreeMap::from([(3, [3; 32])]));
 }
 
@@ -60,9 +60,10 @@ fn what_an_earlier_process_sent_and_noted_is_not_read_again() {
     let journal =
         || SentJournal::go_on(Some(sent_journal::open(&folder.path().join("send.sent")).unwrap()), &plan().plan_id, Proof::Blake3).0;
     journal().note(0, &whole(3));
-    let (chunks, inboxes) = Chunks::new(&plan(), Proof::Blake3, Patience::default(), journal(), Earlier::default(), EntryTable::default());
+    let (chunks, inboxes) =
+        Chunks::new(&plan(), Proof::Blake3, Patience::default(), journal(), Earlier::default(), EntryTable::default(), None);
     let items = [item(0, ChunkState::Delivered, 1, None), item(1, ChunkState::Delivered, 1, None)];
-    chunks.settled_before(items.iter());
+    chunks.settled_before(items.iter(), Origin::Here);
     assert_eq!((digests(&chunks), delivered_count(&chunks)), (BTreeMap::from([(3, [3; 32])]), 2));
     assert_eq!(inboxes.recalls.try_recv().unwrap(), [1], "of this nothing was noted");
 }

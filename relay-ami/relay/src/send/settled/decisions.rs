@@ -11,7 +11,7 @@ pub fn run(control: &dyn Control, chunks: &Chunks, stop: &Stop) {
         let undecided = chunks.queue.undecided();
         if !undecided.is_empty() {
             match control.chunks(&undecided) {
-                Ok(items) => chunks.queue.decide(&items).iter().for_each(|work| chunks.delivered_after_all(work)),
+                Ok(items) => chunks.decide(&items),
                 Err(error) => tracing::warn!(%error, "failed chunks"),
             }
         }

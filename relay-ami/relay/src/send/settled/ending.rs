@@ -62,13 +62,13 @@ impl Ending {
         })
     }
 
-    /// Compares with the digests of `theirs` entries that the receiver has uploaded; `said` is why it does not agree. None where the rounds are
+    /// Compares with the digests of `theirs` entries that the `receiver` has uploaded; `said` is why it does not agree. None where the rounds are
     /// used up, nothing can be found that differs, or the last round has changed nothing: bytes that were sent again do not mend what is wrong.
-    pub fn repair(&self, theirs: u64, said: &str) -> Result<Option<Repair>, SendError> {
+    pub fn repair(&self, receiver: Seat, theirs: u64, said: &str) -> Result<Option<Repair>, SendError> {
         if self.repairs.rounds.fetch_add(1, Ordering::Relaxed) >= REPAIR_ROUNDS {
             return Ok(None);
         }
-        let compared = || Ok(differing(self.chunks.digests(), self.digests.uploaded(Seat::RECEIVER, theirs))?);
+        let compared = || Ok(differing(self.chunks.digests(), self.digests.uploaded(receiver, theirs))?);
         let Some(entries) = self.questions.until_answered("digests", compared)? else { return Ok(None) };
         let now = Some((entries, said.to_owned()));
         if *lock(&self.repairs.last) == now {

@@ -8,7 +8,7 @@ mod ledger;
 pub mod outcome;
 mod recall;
 
-pub use chunks::{Chunks, Inboxes};
+pub use chunks::{Chunks, Inboxes, Origin};
 pub use ending::{Ending, Repair, Repairs};
 pub use outcome::{Outcome, Totals};
 pub use recall::Recall;

@@ -1,6 +1,7 @@
 //! The end of a sender.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use super::chunks::Chunks;
 use crate::send::work::{GivenUp, Verdict};
@@ -14,6 +15,8 @@ pub enum Outcome {
     /// The ends have different files; in words.
     DigestMismatch(String),
     Stopped,
+    /// Another sender finishes, and tells how the transfer has ended.
+    LeftToAnother,
     Fenced,
 }
 
@@ -35,6 +38,9 @@ pub struct Totals {
     pub skipped: u64,
     /// Entries that are kept of what the transfer has replaced or removed.
     pub kept: u64,
+    /// Bytes of large files that the receiver has copied to other inodes, and how long it gathered.
+    pub copied_bytes: u64,
+    pub gathering: Duration,
 }
 
 /// The chunks that were given up, in words.
@@ -55,16 +61,19 @@ pub fn describe(chunks: &[GivenUp]) -> String {
 fn totals(chunks: &Chunks, repaired_chunks: u64) -> Totals {
     let (counters, left_out) = (&chunks.counters, chunks.skipped.sum());
     let count = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+    let [bytes, chunks_elsewhere, files] = counters.elsewhere.each_ref().map(count);
     Totals {
-        bytes: count(&counters.bytes).saturating_sub(left_out.bytes),
-        files: count(&counters.files).saturating_sub(left_out.entries),
-        chunks: count(&counters.chunks),
+        bytes: (count(&counters.bytes) + bytes).saturating_sub(left_out.bytes),
+        files: (count(&counters.files) + files).saturating_sub(left_out.entries),
+        chunks: count(&counters.chunks) + chunks_elsewhere,
         sent_bytes: count(&counters.moved),
         saved_bytes: count(&counters.saved).min(count(&counters.moved)),
         hedged_bytes: chunks.queue.hedged_bytes(),
         repaired_chunks,
         skipped: left_out.entries,
         kept: count(&counters.kept),
+        copied_bytes: count(&counters.copied),
+        gathering: Duration::from_millis(count(&counters.gathering_ms)),
     }
 }
 

@@ -33,7 +33,7 @@ impl Recall {
             // What the source is by now would only have to fit what was sent.
             if !self.reading.proof.tells_content() {
                 tracing::warn!(chunks = chunks.len(), "delivered, and not noted: sent again in the end");
-                chunks.iter().for_each(|_| self.chunks.unknown());
+                chunks.iter().for_each(|chunk| self.chunks.unknown(*chunk));
                 continue;
             }
             for some in chunks.chunks(RECALL_CHUNKS) {
@@ -67,9 +67,9 @@ impl Recall {
         let read = |bytes| {
             self.chunks.counters.reread.fetch_add(bytes, Ordering::Relaxed);
         };
-        match digester.digest(work, &read) {
-            Ok(sent) => self.chunks.recalled(sent),
-            Err(why) => self.chunks.queue.lost(work, why),
+        match digester.digest(work, &read, self.chunks.is_doubtful(work.chunk)) {
+            Ok(sent) => self.chunks.recalled(work.chunk, sent),
+            Err(why) => self.chunks.lost(work, why),
         }
     }
 }

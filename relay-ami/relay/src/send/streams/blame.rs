@@ -24,11 +24,13 @@ pub struct Blame {
 /// The relay that has probably broken a lane of the path, which has failed since then; none where it may as well be the receiver, or
 /// this machine's own network.
 pub fn suspect(hearing: &Hearing, path: &Path, error: &LaneError, failing_since: Instant) -> Option<String> {
-    let elsewhere = hearing.elsewhere(&path.path_id, failing_since);
+    let elsewhere = hearing.elsewhere(path.to, &path.path_id, failing_since);
     match error {
         // Somebody has answered, or the receiver was heard on another path: this machine's network works. Where there is no other
         // path, nothing else can tell.
-        LaneError::Route(error) if error.was_answered() || elsewhere || !hearing.has_another(&path.path_id) => error.suspect.clone(),
+        LaneError::Route(error) if error.was_answered() || elsewhere || !hearing.has_another(path.to, &path.path_id) => {
+            error.suspect.clone()
+        }
         // Each relay did its part: a receiver that is frozen, or gone, costs none its place.
         LaneError::Route(_) | LaneError::Unwelcome(_) | LaneError::OtherProof(_) => None,
         // The stream broke somewhere. Where the receiver was heard on another path since, it is not the receiver, and the first
@@ -63,6 +65,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::control::Seat;
     use crate::documents::membership::Hop;
     use crate::documents::text::Address;
     use crate::send::streams::handle::Handle;
@@ -78,7 +81,15 @@ mod tests {
         let (hearing, since) = (Hearing::default(), Instant::now());
         let address = Address(std::net::SocketAddrV4::new([10, 0, 0, 1].into(), 1));
         let hops = vec![Hop { node_id: "source-1-0".to_owned(), address }];
-        let path = Path { path_id: PathId::new("pair-1").unwrap(), generation: 0, hops, receiver: address, lanes: 1 };
+        let path = Path {
+            path_id: PathId::new("pair-1").unwrap(),
+            generation: 0,
+            hops,
+            receiver: address,
+            lanes: 1,
+            from: Seat::SENDER,
+            to: Seat::RECEIVER,
+        };
         let to_blame = |error: &LaneError| suspect(&hearing, &path, error, since);
         let (broken, silence) = (LaneError::Stream(StreamError::Ended), refused("destination-1-0", io::ErrorKind::TimedOut));
         let handle = |path: &str| Handle::new(PathId::new(path).unwrap());

@@ -6,13 +6,15 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use super::handle::Handle;
+use super::peer_keys::PeerKeys;
+use crate::control::Seat;
 use crate::deadline::Deadline;
 use crate::defaults::{HANDSHAKE_TIMEOUT, SILENT_AFTER};
 use crate::digest::Proof;
 use crate::documents::command::Compress;
 use crate::documents::membership::Path;
 use crate::rate::{Bucket, RateRules};
-use crate::secure::handshake::{self, KeyCheck};
+use crate::secure::handshake;
 use crate::secure::keys::Identity;
 use crate::secure::outlet::Outlet;
 use crate::secure::record::Sealer;
@@ -40,12 +42,13 @@ pub enum LaneError {
 
 /// State that every stream of this sender has in common.
 pub struct Streams {
+    pub seat: Seat,
     pub epoch: u64,
     pub proof: Proof,
     pub compress: Compress,
     pub router: Router,
     pub identity: Identity,
-    pub peer_key: Arc<KeyCheck>,
+    pub peer_keys: PeerKeys,
     pub rules: RateRules,
     /// The limit as the membership has it.
     pub limit: Arc<Bucket>,
@@ -63,13 +66,14 @@ impl Streams {
         let outlet = Outlet::new(socket, &self.rules, Some(&self.limit));
         let socket = outlet.socket();
         *lock(&handle.socket) = Some(Arc::clone(&socket));
-        let (check, deadline) = (Arc::clone(&self.peer_key), Deadline::after(HANDSHAKE_TIMEOUT));
+        let (check, deadline) = (self.peer_keys.of(path.to), Deadline::after(HANDSHAKE_TIMEOUT));
         let (mut sealer, opener) = handshake::connect(outlet, &self.identity, check, deadline)?;
         let mut reader = FrameReader::new(opener);
         let asked_at = Instant::now();
         let hello = Frame::Hello {
             version: VERSION,
             transfer: self.router.transfer.to_string(),
+            seat: self.seat,
             epoch: self.epoch,
             path: path.path_id.to_string(),
             generation: path.generation,

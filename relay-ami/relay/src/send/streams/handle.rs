@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use super::pace::Speed;
+use crate::control::Seat;
 use crate::defaults::HEARD_WITHIN;
 use crate::documents::text::PathId;
 use crate::sockets::socket_options::Counters;
@@ -15,6 +16,8 @@ use crate::thread::lock;
 #[derive(Debug)]
 pub struct Handle {
     pub path: PathId,
+    /// The receiver that it leads to.
+    pub to: Seat,
     /// Pull nothing more, leave when all is acknowledged.
     pub leave: AtomicBool,
     pub moved: AtomicU64,
@@ -30,10 +33,18 @@ pub struct Handle {
 }
 
 impl Handle {
+    /// Of a path to the only receiver.
+    #[cfg(test)]
     #[must_use]
     pub fn new(path: PathId) -> Self {
+        Self::towards(path, Seat::RECEIVER)
+    }
+
+    #[must_use]
+    pub fn towards(path: PathId, to: Seat) -> Self {
         Self {
             path,
+            to,
             leave: AtomicBool::default(),
             moved: AtomicU64::default(),
             delivered: AtomicU64::default(),

@@ -1,22 +1,23 @@
-//! Where the receiver is heard: it speaks on each lane once a second, so a lane that is silent while others are not is cut off.
+//! Where receivers are heard: each speaks on each of its lanes once a second, so a lane that is silent while others to the same receiver
+//! are not is cut off.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Instant;
 
 use super::handle::Handle;
+use crate::control::Seat;
 use crate::defaults::{ALIVE_INTERVAL, HEARD_WITHIN, SILENT_AFTER};
 use crate::documents::text::PathId;
 use crate::stop::Stop;
 use crate::thread::lock;
 
-/// The receiver's words, by path and by lane.
+/// Receivers' words, by path and by lane.
 #[derive(Default)]
 pub struct Hearing {
-    paths: Mutex<HashMap<PathId, Instant>>,
+    paths: Mutex<HashMap<(Seat, PathId), Instant>>,
     lanes: Mutex<Vec<Weak<Handle>>>,
-    is_busy: AtomicBool,
+    busy: Mutex<HashSet<Seat>>,
 }
 
 impl Hearing {
@@ -27,53 +28,66 @@ impl Hearing {
         lanes.push(Arc::downgrade(lane));
     }
 
-    /// The receiver has spoken on this lane.
+    /// The lane's receiver has spoken on it.
     pub fn heard(&self, lane: &Handle, now: Instant) {
         lane.heard(now);
-        lock(&self.paths).insert(lane.path.clone(), now);
+        lock(&self.paths).insert((lane.to, lane.path.clone()), now);
     }
 
-    /// It has said whether chunks wait for its disk or its table.
-    pub fn says(&self, is_busy: bool) {
-        self.is_busy.store(is_busy, Ordering::Relaxed);
+    /// A receiver has said whether chunks wait for its disk or its table.
+    pub fn says(&self, receiver: Seat, is_busy: bool) {
+        let mut busy = lock(&self.busy);
+        if is_busy {
+            busy.insert(receiver)
+        } else {
+            busy.remove(&receiver)
+        };
     }
 
     #[must_use]
-    pub fn is_busy(&self) -> bool {
-        self.is_busy.load(Ordering::Relaxed)
+    pub fn is_busy(&self, receiver: Seat) -> bool {
+        lock(&self.busy).contains(&receiver)
     }
 
-    /// Returns whether it is at work: it was heard a moment ago, and said so.
+    /// Returns whether a receiver is at work: it was heard a moment ago, and said so.
     #[must_use]
     pub fn is_at_work(&self, now: Instant) -> bool {
-        self.is_busy() && now.checked_sub(HEARD_WITHIN).is_some_and(|since| self.anywhere(since))
+        let Some(since) = now.checked_sub(HEARD_WITHIN) else { return false };
+        let busy = lock(&self.busy).clone();
+        busy.into_iter().any(|receiver| self.anywhere(receiver, since))
     }
 
-    /// Returns whether it has spoken on another path since then.
+    /// Returns whether the receiver has spoken on another path since then.
     #[must_use]
-    pub fn elsewhere(&self, path: &PathId, since: Instant) -> bool {
-        lock(&self.paths).iter().any(|(other, at)| other != path && *at > since)
+    pub fn elsewhere(&self, receiver: Seat, path: &PathId, since: Instant) -> bool {
+        lock(&self.paths).iter().any(|((to, other), at)| *to == receiver && other != path && *at > since)
     }
 
-    /// Returns whether it has spoken on any path since then.
+    /// Returns whether the receiver has spoken on any path since then.
     #[must_use]
-    pub fn anywhere(&self, since: Instant) -> bool {
-        lock(&self.paths).values().any(|at| *at > since)
+    pub fn anywhere(&self, receiver: Seat, since: Instant) -> bool {
+        lock(&self.paths).iter().any(|((to, _), at)| *to == receiver && *at > since)
     }
 
-    /// Returns whether another path has ever brought its words.
+    /// Returns whether another receiver has spoken since then.
     #[must_use]
-    pub fn has_another(&self, path: &PathId) -> bool {
-        lock(&self.paths).keys().any(|other| other != path)
+    pub fn of_another(&self, receiver: Seat, since: Instant) -> bool {
+        lock(&self.paths).iter().any(|((to, _), at)| *to != receiver && *at > since)
     }
 
-    /// Open lanes that bring nothing while another path does. Where none does it is the receiver that is silent, or this machine's
+    /// Returns whether another path has ever brought the receiver's words.
+    #[must_use]
+    pub fn has_another(&self, receiver: Seat, path: &PathId) -> bool {
+        lock(&self.paths).keys().any(|(to, other)| *to == receiver && other != path)
+    }
+
+    /// Open lanes that bring nothing while another path to their receiver does. Where none does it is the receiver that is silent, or this machine's
     /// own network.
     fn silent(&self, now: Instant) -> Vec<Arc<Handle>> {
         let lanes: Vec<Arc<Handle>> = lock(&self.lanes).iter().filter_map(Weak::upgrade).collect();
         let recently = now.checked_sub(HEARD_WITHIN);
         let is_silent = |lane: &Handle| {
-            lane.is_connected() && lane.silence(now) >= SILENT_AFTER && recently.is_some_and(|at| self.elsewhere(&lane.path, at))
+            lane.is_connected() && lane.silence(now) >= SILENT_AFTER && recently.is_some_and(|at| self.elsewhere(lane.to, &lane.path, at))
         };
         lanes.into_iter().filter(|lane| is_silent(lane)).collect()
     }

@@ -38,13 +38,13 @@ fn the_receiver_is_at_work_while_it_says_so_and_no_longer_once_it_is_not_heard()
     let (hearing, start) = (Hearing::default(), Instant::now());
     let at = |seconds| start + Duration::from_secs(seconds);
     let lane = lane(&hearing, "direct", start);
-    hearing.says(true);
+    hearing.says(lane.to, true);
     assert!(!hearing.is_at_work(at(1)), "it was never heard");
     hearing.heard(&lane, at(1));
     assert!(hearing.is_at_work(at(2)));
     assert!(!hearing.is_at_work(at(9)), "it may have died at its work");
     hearing.heard(&lane, at(9));
-    hearing.says(false);
+    hearing.says(lane.to, false);
     assert!(!hearing.is_at_work(at(9)));
 }
 

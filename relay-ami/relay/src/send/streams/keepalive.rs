@@ -50,7 +50,10 @@ impl Keepalives {
             return;
         }
         self.ended_at = Some(now);
-        let (streams, mut ways): (_, Vec<_>) = (Arc::clone(streams), ways_to(membership).into_iter().collect());
+        // Where other senders have money, their relays stay.
+        let own = |path: &&Path| path.from == streams.seat;
+        let own = membership.paths.iter().chain(membership.probes.iter().map(|probe| &probe.path)).filter(own);
+        let (streams, mut ways): (_, Vec<_>) = (Arc::clone(streams), ways_along(own).into_iter().collect());
         // Those that others lead to come first.
         ways.sort_by_key(|(_, ways)| std::cmp::Reverse(ways.iter().map(Vec::len).min()));
         let end = move || {
@@ -83,8 +86,12 @@ impl Keepalives {
 }
 
 fn ways_to(membership: &Membership) -> Ways {
+    ways_along(membership.paths.iter().chain(membership.probes.iter().map(|probe| &probe.path)))
+}
+
+fn ways_along<'a>(paths: impl Iterator<Item = &'a Path>) -> Ways {
     let mut ways = Ways::new();
-    for path in membership.paths.iter().chain(membership.probes.iter().map(|probe| &probe.path)) {
+    for path in paths {
         for (at, hop) in path.hops.iter().enumerate() {
             ways.entry(hop.node_id.clone()).or_default().push(path.hops[..=at].to_vec());
         }
@@ -105,18 +112,38 @@ fn tell(what: &str, node: &str, ways: &[Vec<Hop>], tell: impl Fn(&[Hop]) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::Seat;
     use crate::documents::membership::Probe;
     use crate::documents::text::{Address, PathId, SchemaVersion1};
 
     fn path(name: &str, hops: &[u16]) -> Path {
         let address = |port: u16| Address(std::net::SocketAddrV4::new([10, 0, 0, 1].into(), port));
         let hops = hops.iter().map(|port| Hop { node_id: format!("node-{port}"), address: address(*port) }).collect();
-        Path { path_id: PathId::new(name).unwrap(), generation: 1, hops, receiver: address(9), lanes: 1 }
+        Path {
+            path_id: PathId::new(name).unwrap(),
+            generation: 1,
+            hops,
+            receiver: address(9),
+            lanes: 1,
+            from: Seat::SENDER,
+            to: Seat::RECEIVER,
+        }
     }
 
     fn membership(paths: Vec<Path>, probed: Vec<Path>) -> Membership {
         let probes = probed.into_iter().map(|path| Probe { path, seconds: 1.0, measure_from: 0 }).collect();
-        Membership { schema_version: SchemaVersion1, version: 1, paths, probes, bandwidth_limit_mbps: None, budget_lease: None }
+        Membership {
+            schema_version: SchemaVersion1,
+            version: 1,
+            paths,
+            probes,
+            bandwidth_limit_mbps: None,
+            budget_lease: None,
+            limit_lease: None,
+            paused: false,
+            retired: Vec::new(),
+            shares: Vec::new(),
+        }
     }
 
     fn told(ways: &Ways) -> Vec<(&str, usize)> {

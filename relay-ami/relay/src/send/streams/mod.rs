@@ -6,6 +6,7 @@ mod handle;
 pub mod hearing;
 mod keepalive;
 mod pace;
+mod peer_keys;
 mod pretest;
 
 pub use blame::Blame;
@@ -14,4 +15,5 @@ pub use handle::Handle;
 pub use hearing::Hearing;
 pub use keepalive::Keepalives;
 pub use pace::{Pace, Rest, Speed};
+pub use peer_keys::PeerKeys;
 pub use pretest::Pretests;

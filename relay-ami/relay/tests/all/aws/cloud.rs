@@ -117,6 +117,13 @@ impl Cloud {
         self.state.lock().unwrap().items.get(&(table.to_owned(), place(&key))).cloned()
     }
 
+    /// Details of the events of a type.
+    pub fn events(&self, detail_type: &str) -> Vec<Value> {
+        let state = self.state.lock().unwrap();
+        let found = state.events.iter().filter(|event| event["DetailType"] == detail_type);
+        found.map(|event| serde_json::from_str(event["Detail"].as_str().unwrap()).unwrap()).collect()
+    }
+
     pub fn ahead(&self, seconds: i64) {
         self.state.lock().unwrap().ahead = seconds;
     }

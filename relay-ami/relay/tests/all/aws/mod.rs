@@ -2,8 +2,10 @@
 
 mod answers;
 mod cloud;
+mod credentials;
 mod epochs;
 mod expressions;
+mod leases;
 mod proxies;
 mod stops;
 
@@ -14,6 +16,7 @@ use aws_sdk_dynamodb::config::Credentials;
 use cpt_control_aws::aws::Aws;
 use cpt_control_aws::clients::{Setup, Times};
 use cpt_ends_posix::{PosixDestination, PosixSource};
+use cpt_relay::control::leases::Owner;
 use cpt_relay::control::{Control, ControlError, Delivery, KeyRecord, Seat, Undelivered, until_answered};
 use cpt_relay::documents::attributes::Preserve;
 use cpt_relay::documents::chunk::{Chunk, ChunkState, range_key};
@@ -111,6 +114,8 @@ impl Account {
             verify: self.transfer.verify,
             placing_threads: cpt_relay::defaults::THREADS_AT_ONCE,
             preserve: Preserve::default(),
+            many_senders: false,
+            many_receivers: false,
         };
         let receiver = std::thread::spawn(move || receive::run(config, control, identity, &listeners, &to_receive).unwrap());
         let membership = Membership {
@@ -120,6 +125,10 @@ impl Account {
             probes: Vec::new(),
             bandwidth_limit_mbps: None,
             budget_lease: None,
+            limit_lease: None,
+            paused: false,
+            retired: Vec::new(),
+            shares: Vec::new(),
         };
         let document = serde_json::to_string(&membership).unwrap();
         let item = json!({"transferId": PARTITION, "record": "membership", "membership": document});
@@ -131,6 +140,8 @@ impl Account {
             seat: Seat::SENDER,
             epoch: 1,
             has_fixed_lanes: false,
+            many_senders: false,
+            many_receivers: false,
             before: None,
             journal: None,
             overflow: None,
@@ -211,7 +222,7 @@ fn a_call_that_nobody_answers_is_given_up_and_repeated() {
     assert!(!control.fenced().unwrap());
     assert_eq!(control.range_chunks(0).unwrap().len() as u64, account.transfer.plan.chunks);
     assert!(!control.read_object("plan.json", None).unwrap().is_empty());
-    control.lease(0, "owner", 1).unwrap();
+    assert!(control.lease(0, &owner(Seat::SENDER, 1), None).unwrap());
     // Two attempts: of a body of no size, one second each.
     control.write_object("digests", vec![1; 10]).unwrap();
     assert_eq!(account.cloud.left(), 0);
@@ -258,6 +269,10 @@ fn deliveries_that_are_throttled_do_not_slow_reports() {
     assert!(throttled.len() > 5 && median < 3 * other, "{throttled:?} {alone:?}");
 }
 
+pub fn owner(seat: Seat, epoch: u64) -> Owner {
+    Owner { seat, epoch, process: format!("{seat}-{epoch}") }
+}
+
 fn progress(sequence: u64) -> Progress {
     Progress {
         schema_version: SchemaVersion1,
@@ -273,6 +288,9 @@ fn progress(sequence: u64) -> Progress {
         at: 0.0,
         first_byte_at: None,
         in_file_system_seconds: None,
+        membership_version: None,
+        closed_for: None,
+        has_ended: false,
         lanes: Vec::new(),
     }
 }
@@ -284,7 +302,7 @@ fn a_clock_that_is_an_hour_off_is_made_up_for() {
         account.cloud.ahead(seconds);
         let control = account.control(&Stop::new().unwrap());
         assert!(!control.fenced().unwrap());
-        control.lease(0, "owner", 1).unwrap();
+        assert!(control.lease(0, &owner(Seat::SENDER, 1), None).unwrap());
         assert!(!control.read_object("plan.json", None).unwrap().is_empty());
         control.write_object("digests", vec![1; 10]).unwrap();
     }
@@ -325,7 +343,7 @@ fn delivery(chunk: &Chunk, digit: char) -> Delivery {
 }
 
 #[test]
-fn a_delivery_that_the_table_does_not_take_counts_only_if_it_was_written_before() {
+fn a_delivery_that_the_table_does_not_take_counts_only_if_the_chunk_is_delivered() {
     let account = Account::plan(some_files);
     let (aws, directory) = (account.control(&Stop::new().unwrap()), Arc::clone(&account.transfer.control));
     let chunks = account.transfer.chunks();
@@ -336,13 +354,15 @@ fn a_delivery_that_the_table_does_not_take_counts_only_if_it_was_written_before(
         put(&Chunk { attempt: 2, ..chunks[1].clone() });
         put(&Chunk { state: ChunkState::Failed, ..chunks[2].clone() });
         let digest = Some(HexDigest::new("b".repeat(64)).unwrap());
+        // It came once more without a file that has gone since.
         put(&Chunk { state: ChunkState::Delivered, digest, ..chunks[3].clone() });
+        // The answer to the first write was lost.
         put(&Chunk { state: ChunkState::Delivered, digest: Some(ours[4].digest.clone()), ..chunks[4].clone() });
         let refused = |found: Vec<Undelivered>| found.into_iter().map(|other| (other.chunk, other.why)).collect::<Vec<_>>();
         let found = refused(control.deliver(&ours).unwrap());
         let of = |chunk: u64| found.iter().find(|(number, _)| *number == chunk).map(|(_, why)| why.as_str()).unwrap_or_default();
-        assert_eq!(found.len(), 3, "{found:?}");
-        assert!(of(1).contains("PENDING in attempt 2") && of(2).contains("FAILED") && of(3).contains("another digest"), "{found:?}");
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(of(1).contains("PENDING in attempt 2") && of(2).contains("FAILED"), "{found:?}");
         assert_eq!(control.chunks(&[0]).unwrap()[0].state, ChunkState::Delivered);
         assert_eq!(refused(control.deliver(&ours[..1]).unwrap()), [], "a repeated delivery");
         let gone = Delivery { chunk: 99, ..ours[0].clone() };

@@ -51,7 +51,7 @@ fn tree(root: &Path) {
 fn has(program: &str) -> bool {
     let is_there = Command::new(program).arg("--version").output().is_ok();
     if !is_there {
-        eprintln!("skipped: {program} is missing, beside which links are followed");
+        cpt_skipped::skipped(&format!("{program} is missing, beside which links are followed"));
     }
     is_there
 }

@@ -267,9 +267,10 @@ impl LargeFile for Large {
         Ok(())
     }
 
-    fn prepare_sync(&self) -> io::Result<()> {
-        let buffers = self.buffers.lock().unwrap();
-        buffers.iter().try_for_each(|(part, bytes)| self.of.to.bucket.put(&part_key(self.header.entry, &self.id, *part), bytes))
+    fn prepare_sync(&self, range: Range<u64>) -> io::Result<()> {
+        let (buffers, part) = (self.buffers.lock().unwrap(), range.start / self.of.part_size);
+        let put = |bytes: &Vec<u8>| self.of.to.bucket.put(&part_key(self.header.entry, &self.id, part), bytes);
+        buffers.get(&part).map_or(Ok(()), put)
     }
 
     fn read_back(&self, range: Range<u64>, mut hasher: ContentHasher, digest: &Digest, heard: Heard<'_>) -> io::Result<()> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use cpt_relay::digest::{ContentHasher, Digest, Proof};
 use cpt_relay::documents::attributes::Attributes;
@@ -142,7 +142,7 @@ impl OpenDestination for MemoryDestination {
             known.unwrap()
         };
         drop(state);
-        Ok((Box::new(Large { to: self.clone(), header: header.clone(), number }), kept))
+        Ok((Box::new(Large { to: self.clone(), header: header.clone(), number, placed: OnceLock::new() }), kept))
     }
 
     fn sync(&self) -> io::Result<()> {
@@ -233,6 +233,8 @@ struct Large {
     to: MemoryDestination,
     header: SegmentHeader,
     number: u64,
+    /// Whoever has not heard that it was placed asks again.
+    placed: OnceLock<Version>,
 }
 
 impl Large {
@@ -249,7 +251,7 @@ impl LargeFile for Large {
         self.bytes(|all| all[at..at + bytes.len()].copy_from_slice(bytes))
     }
 
-    fn prepare_sync(&self) -> io::Result<()> {
+    fn prepare_sync(&self, _: Range<u64>) -> io::Result<()> {
         Ok(())
     }
 
@@ -276,13 +278,16 @@ impl LargeFile for Large {
     }
 
     fn place(&self) -> io::Result<Option<Version>> {
+        if let Some(version) = self.placed.get() {
+            return Ok(Some(*version));
+        }
         let bytes = self.bytes(|bytes| bytes.clone())?;
         let node = self.to.node(&self.header, bytes)?;
         let mut state = self.to.state();
         let version = state.put(&self.header.path, node)?;
         state.partial.remove(&self.header.entry);
         state.notes.parts.remove(&self.header.entry);
-        Ok(Some(version))
+        Ok(Some(*self.placed.get_or_init(|| version)))
     }
 }
 

@@ -118,6 +118,13 @@ macro_rules! behaviours {
 
 behaviours! { posix: super::Posix::new(), memory: super::MemorySource::default() }
 
+// It has no links, and objects are replaced, where files change.
+kinds! { bucket: crate::port::bucket_source::OfStore::new() =>
+    any_range_of_a_file_is_read,
+    nothing_outside_of_the_source_is_read,
+    a_file_is_digested_as_it_is_now,
+}
+
 // It has neither directories nor links.
 kinds! { blobs: crate::port::site::Blobs::new() =>
     any_range_of_a_file_is_read,
@@ -127,7 +134,7 @@ kinds! { blobs: crate::port::site::Blobs::new() =>
     a_file_is_digested_as_it_is_now,
 }
 
-fn listed(field: &dyn Field) -> Vec<ListingEntry> {
+pub fn listed(field: &dyn Field) -> Vec<ListingEntry> {
     let mut entries = Vec::new();
     let take = &mut |listed| {
         match listed {
@@ -143,7 +150,7 @@ fn listed(field: &dyn Field) -> Vec<ListingEntry> {
 }
 
 /// `length` bytes from `offset` of an entry, as the listing has it; all of it where these are none.
-fn segment(field: &dyn Field, path: &str, range: Option<(u64, u64)>) -> Segment {
+pub fn segment(field: &dyn Field, path: &str, range: Option<(u64, u64)>) -> Segment {
     let entries = listed(field);
     let number = entries.iter().position(|entry| entry.path == path).unwrap();
     let ListingEntry { path, source, kind, size, mode, mtime_ns, inode, target, attributes, basis, same, unreadable, .. } =
@@ -169,7 +176,7 @@ fn segment(field: &dyn Field, path: &str, range: Option<(u64, u64)>) -> Segment 
 }
 
 /// Reads a segment to its end, as a sender does.
-fn read(source: &dyn Source, segment: &Segment) -> Result<Vec<u8>, SourceFailure> {
+pub fn read(source: &dyn Source, segment: &Segment) -> Result<Vec<u8>, SourceFailure> {
     let file = source.open(segment)?.expect("a file has bytes");
     let (mut bytes, mut buffer) = (Vec::new(), [0; 7]);
     while (bytes.len() as u64) < segment.length {

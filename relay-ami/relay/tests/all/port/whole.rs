@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cpt_relay::documents::entry::Kind;
+use cpt_relay::documents::membership::Path;
 use cpt_relay::ends::Capabilities;
 use cpt_relay::{receive, send};
 
@@ -11,8 +12,8 @@ use super::memory_source::MemorySource;
 use super::site::NOTHING;
 use crate::harness::{Transfer, noise, path};
 
-const PART: u64 = 64 << 10;
-const ALL: Capabilities = Capabilities {
+pub const PART: u64 = 64 << 10;
+pub const ALL: Capabilities = Capabilities {
     parts: true,
     directories: true,
     modes: true,
@@ -24,7 +25,7 @@ const ALL: Capabilities = Capabilities {
     holes: false,
 };
 
-fn source() -> Arc<MemorySource> {
+pub fn source() -> Arc<MemorySource> {
     let source = MemorySource::default();
     source.put("d", Kind::Directory, b"", 5);
     source.put("d/large", Kind::File, &noise(1, 3 * PART as usize + 1), 6);
@@ -34,7 +35,7 @@ fn source() -> Arc<MemorySource> {
 }
 
 /// How the sender ended, and how many entries it left out.
-fn moved(transfer: &mut Transfer) -> (send::Outcome, usize) {
+pub fn moved(transfer: &mut Transfer) -> (send::Outcome, usize) {
     let receiver = transfer.receive();
     transfer.members(vec![path("direct", &[], receiver.address)]);
     let outcome = transfer.send(None).join();
@@ -111,7 +112,8 @@ fn what_a_repair_has_not_changed_is_not_repaired_again() {
     let mut transfer = Transfer::of(PART, Some(1), source()).to(to);
     let bytes = transfer.plan.bytes;
     let receiver = transfer.receive();
-    transfer.members(vec![path("direct", &[], receiver.address)]);
+    // Of two lanes the idle one sends a copy of what the other one is late with.
+    transfer.members(vec![Path { lanes: 1, ..path("direct", &[], receiver.address) }]);
     let outcome = transfer.send(None).join();
     let send::Outcome::DigestMismatch(why) = &outcome else { panic!("{outcome:?}") };
     assert!(why.contains("has mode 0 and should have"), "{why}");

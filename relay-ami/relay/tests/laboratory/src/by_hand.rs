@@ -12,16 +12,21 @@ use crate::options::Options;
 use crate::unsynced::Unsynced;
 use cpt_command_line::CliError;
 use cpt_command_line::end_roles::{self, SendOptions, Sender};
+use cpt_command_line::kinds;
 use cpt_command_line::roles::{self, print_json, print_probe};
 use cpt_ends_posix::{PosixDestination, PosixSource, nameless};
+use cpt_ends_s3::source::BucketSource;
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan::{self, PLAN_KEY, RANGE_SIZE};
 use cpt_relay::control::{Control, ControlError, Seat};
 use cpt_relay::defaults::{PORT, THREADS_AT_ONCE};
+use cpt_relay::documents::end::{ArchivedRule, DestinationBucket, DestinationEnd, SourceBucket};
 use cpt_relay::documents::event::Failure;
 use cpt_relay::documents::membership::{Hop, Membership, Path};
 use cpt_relay::documents::percent;
-use cpt_relay::documents::text::{Address, PathId, SchemaVersion1};
+use cpt_relay::documents::text::{Address, BucketName, KeyPrefix, PathId, Region, SchemaVersion1};
+use cpt_relay::documents::written::ObjectTags;
+use cpt_relay::ends::{Destination, Source};
 use cpt_relay::machine::descriptors;
 use cpt_relay::send::{Patience, sent_journal};
 use cpt_relay::sockets::acceptor::Limits;
@@ -45,18 +50,22 @@ const KEY_WAIT: Duration = Duration::from_secs(60);
 pub const USAGE: &str = "\
 cpt-laboratory: cpt-relay, and its roles by hand, with a directory that both ends see in place of the control plane
 
-  cpt-laboratory scan                  PATH...
-  cpt-laboratory plan    --control-dir DIR [--transfer ID] [--chunk-mib N | --chunk-kib N] [--lanes N] [--preserve JSON] PATH...
+  cpt-laboratory scan                  PATH...|s3://BUCKET/PREFIX/
+  cpt-laboratory plan    --control-dir DIR [--transfer ID] [--chunk-mib N | --chunk-kib N] [--lanes N] [--preserve JSON]
+                         [--select JSON] PATH...|s3://BUCKET/PREFIX/
   cpt-laboratory mirror  --control-dir DIR [--select JSON] [--delete] [--keep-replaced NAME] PATH... DESTINATION
   cpt-laboratory receive --control-dir DIR [--transfer ID] [--listen IP:PORT]... [--verify digest|readback|crc64] [--preserve JSON]
-                         [--unsynced] [--placing-threads N] [--keep-replaced NAME] DESTINATION
+                         [--unsynced] [--placing-threads N] [--keep-replaced NAME] DESTINATION|s3://BUCKET/PREFIX/
   cpt-laboratory send    --control-dir DIR [--transfer ID] [--lanes N [--fixed-lanes]] [--direct] [--via IP:PORT,IP:PORT]... [--rate-mbps N] [--attempts N]
                          [--patience SECONDS] [--route-key FILE]
   cpt-laboratory relay   --control-dir DIR [--transfer ID] [--listen IP:PORT]... [--idle-seconds N]
   cpt-laboratory probe   --listen IP:PORT... | --connect IP:PORT  [--seconds N]
+  cpt-laboratory list-bucket even|skewed|groups KEYS LISTERS MILLISECONDS
+                         times the listing of made-up keys, of which a page takes so long
   cpt-laboratory long-path JSON        passes packets between standard input and standard output, late and at a rate
 
-receive, send and relay take --ready FILE too.
+receive, send and relay take --ready FILE too; receive and send --attempts N, and where there are several machines at an end
+--seat s1|r1 --many-senders --many-receivers; plan, receive and send --range-size N.
 ";
 
 pub fn run(arguments: Vec<OsString>) -> Result<ExitCode, CliError> {
@@ -79,7 +88,7 @@ pub fn open(options: &Options) -> Result<Directory, CliError> {
     let missing = || CliError::Usage(format!("{} needs --command FILE or --control-dir DIR", options.role));
     let directory = options.control_dir.as_ref().ok_or_else(missing)?;
     let attempts = options.attempts.unwrap_or(MAX_ATTEMPTS);
-    Directory::open(directory, RANGE_SIZE, Some(attempts)).map_err(failed)
+    Directory::open(directory, options.range_size.unwrap_or(RANGE_SIZE), Some(attempts)).map_err(failed)
 }
 
 pub fn failed(error: ControlError) -> CliError {
@@ -93,7 +102,7 @@ fn scan(options: &Options) -> Result<ExitCode, CliError> {
     // Without a directory only the totals are wanted.
     let scratch = options.control_dir.clone().unwrap_or_else(|| std::env::temp_dir().join(format!("cpt-scan-{}", std::process::id())));
     let control = Directory::open(&scratch, RANGE_SIZE, None).map_err(failed)?;
-    let survey = scan::source(&PosixSource::new(absolute(&options.paths)?), &control, "", scan::Options::default()).map_err(failed);
+    let survey = scan::source(&*source_of(options, &options.paths)?, &control, "", scan::Options::default()).map_err(failed);
     if options.control_dir.is_none() {
         let _ = std::fs::remove_dir_all(&scratch);
     }
@@ -113,9 +122,8 @@ pub fn in_directory(path: &PathBuf) -> Result<PathBuf, CliError> {
 fn plan(options: &Options) -> Result<ExitCode, CliError> {
     let control = open(options)?;
     control.clear().map_err(failed)?;
-    let paths = absolute(&options.paths)?;
-    let source = PosixSource::new(paths.clone()).preserving(options.preserve);
-    let survey = scan::source(&source, &control, "", scan::Options::default()).map_err(failed)?;
+    let source = source_of(options, &options.paths)?;
+    let survey = scan::source(&*source, &control, "", scan::Options::default()).map_err(failed)?;
     if let cpt_relay::documents::survey::Survey::Source { problems, problem_count, .. } = &survey
         && *problem_count > 0
     {
@@ -126,6 +134,8 @@ fn plan(options: &Options) -> Result<ExitCode, CliError> {
     if !size.is_power_of_two() {
         return Err(CliError::Usage(format!("a chunk is {size} bytes; it must be a power of two")));
     }
+    let is_bucket = options.paths.first().is_some_and(|path| path.starts_with("s3:"));
+    let paths = if is_bucket { options.paths.clone() } else { absolute(&options.paths)? };
     let sources: Vec<String> = paths.iter().map(|path| percent::encode(path.as_os_str().as_bytes())).collect();
     let sources = serde_json::to_vec(&sources).map_err(|error| CliError::failed(Failure::Output, error))?;
     control.write_object(SOURCES_KEY, sources).map_err(failed)?;
@@ -145,18 +155,63 @@ fn listen_addresses(options: &Options) -> Vec<SocketAddrV4> {
     if options.listen.is_empty() { vec![SocketAddrV4::new(Ipv4Addr::LOCALHOST, PORT)] } else { options.listen.clone() }
 }
 
+/// A bucket as other clients of S3 name it, with their variables for keys and region; none where this is a path.
+fn bucket_of(options: &Options, named: &std::path::Path) -> Result<Option<DestinationBucket>, CliError> {
+    let Some(place) = named.to_str().and_then(|text| text.strip_prefix("s3://")) else { return Ok(None) };
+    let (bucket, prefix) = place.split_once('/').unwrap_or((place, ""));
+    let wrong = |why: String| CliError::Usage(format!("{}: {why}", named.display()));
+    Ok(Some(DestinationBucket {
+        bucket: BucketName::new(bucket).map_err(wrong)?,
+        prefix: KeyPrefix::new(prefix).map_err(wrong)?,
+        region: Region::new(std::env::var("AWS_REGION").unwrap_or_default()).map_err(wrong)?,
+        owner: None,
+        preserve: options.preserve,
+        storage_class: None,
+        tags: ObjectTags::default(),
+        kms_key_id: None,
+    }))
+}
+
+/// A directory, or a bucket.
+fn destination_of(options: &Options, named: &PathBuf, stop: &Stop) -> Result<Box<dyn Destination>, CliError> {
+    if let Some(end) = bucket_of(options, named)? {
+        let asker = kinds::Asker { control: None, transfer: &options.transfer(), epoch: None, stop };
+        return kinds::destination(&DestinationEnd::Bucket(end), options.keep_replaced.as_ref(), &asker);
+    }
+    // One that has others beside it keeps what is under way in a directory of its own.
+    let beside = options.seat.filter(|_| options.many_receivers);
+    let destination = PosixDestination::new(in_directory(named)?).beside_others(beside);
+    let destination = destination.keeping(options.keep_replaced.as_ref(), &options.transfer());
+    Ok(if options.unsynced { Box::new(Unsynced(destination)) } else { Box::new(destination) })
+}
+
+/// Paths, or one bucket.
+fn source_of(options: &Options, paths: &[PathBuf]) -> Result<Arc<dyn Source>, CliError> {
+    if let [named] = paths
+        && let Some(end) = bucket_of(options, named)?
+    {
+        let stop = Stop::new().map_err(|error| CliError::failed(Failure::SenderError, error))?;
+        let transfer = options.transfer();
+        let asker = kinds::Asker { control: None, transfer: &transfer, epoch: None, stop: &stop };
+        let DestinationBucket { bucket, prefix, region, owner, preserve, .. } = end;
+        let end = SourceBucket { bucket, prefix, region, owner, preserve, archived: ArchivedRule::default() };
+        let source = BucketSource::new(kinds::source_bucket(&end, Seat::SENDER, &asker)?);
+        return Ok(Arc::new(source.selecting(options.select.clone()).preserving(options.preserve)));
+    }
+    Ok(Arc::new(PosixSource::new(absolute(paths)?).preserving(options.preserve)))
+}
+
 fn receive(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     let [destination] = options.paths.as_slice() else { return Err(CliError::Usage("receive needs one destination".to_owned())) };
     let (control, transfer) = (Arc::new(open(options)?), options.transfer());
     let plan = roles::read_plan(&*control, &transfer, PLAN_KEY)?;
-    let (destination, rules) = (in_directory(destination)?, roles::rules()?);
-    let destination = PosixDestination::new(destination).keeping(options.keep_replaced.as_ref(), &transfer);
+    let (destination, rules) = (destination_of(options, destination, stop)?, roles::rules()?);
     let config = receive::Config {
-        seat: Seat::RECEIVER,
+        seat: options.seat.unwrap_or(Seat::RECEIVER),
         transfer,
         epoch: FIRST_EPOCH,
         before: None,
-        destination: if options.unsynced { Box::new(Unsynced(destination)) } else { Box::new(destination) },
+        destination,
         plan,
         plan_key: PLAN_KEY.to_owned(),
         prefix: String::new(),
@@ -165,6 +220,8 @@ fn receive(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
         verify: options.verify,
         placing_threads: options.placing_threads.unwrap_or(THREADS_AT_ONCE),
         preserve: options.preserve,
+        many_senders: options.many_senders,
+        many_receivers: options.many_receivers,
     };
     end_roles::run_receiver(config, control, &listen_addresses(options), &roles::ready_file(options.ready.as_deref())?, stop)
 }
@@ -175,12 +232,13 @@ const FIRST_EPOCH: u64 = 1;
 fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     let (control, transfer) = (Arc::new(open(options)?), options.transfer());
     let plan = roles::read_plan(&*control, &transfer, PLAN_KEY)?;
-    let source = Arc::new(PosixSource::new(planned_sources(&control)?));
+    let source = source_of(options, &planned_sources(&control)?)?;
     let by_options = options.direct || !options.via.is_empty();
     if options.rate_mbps.is_some() && !by_options {
         return Err(CliError::Usage("--rate-mbps needs --direct or --via; bandwidthLimitMbps of the membership is the rate".to_owned()));
     }
-    let sender = Sender::new(transfer, (Seat::SENDER, FIRST_EPOCH), end_roles::route_key(options.route_key.as_deref())?, roles::rules()?)?;
+    let seat = options.seat.unwrap_or(Seat::SENDER);
+    let sender = Sender::new(transfer, (seat, FIRST_EPOCH), end_roles::route_key(options.route_key.as_deref())?, roles::rules()?)?;
     let overflow = options.control_dir.as_ref().and_then(|directory| nameless(std::fs::File::open(directory).ok()?).ok());
     // As a daemon has both beside its command.
     let journal = options.route_key.as_ref().map(|key| sent_journal::open(&key.with_extension("sent")));
@@ -200,6 +258,8 @@ fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
         compress: options.compress,
         proof: options.verify.proof(),
         has_fixed_lanes: options.has_fixed_lanes,
+        many_senders: options.many_senders,
+        many_receivers: options.many_receivers,
     };
     sender.run((plan, PLAN_KEY.to_owned()), String::new(), source, send_options, control, stop)
 }
@@ -207,7 +267,7 @@ fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
 fn membership(options: &Options, receiver: SocketAddrV4, lanes: u32) -> Result<Membership, CliError> {
     let path = |name: String, hops: Vec<Hop>| {
         let path_id = PathId::new(name).map_err(CliError::Usage)?;
-        Ok(Path { path_id, generation: 0, hops, receiver: Address(receiver), lanes })
+        Ok(Path { path_id, generation: 0, hops, receiver: Address(receiver), lanes, from: Seat::SENDER, to: Seat::RECEIVER })
     };
     let mut paths = Vec::new();
     if options.direct {
@@ -224,6 +284,10 @@ fn membership(options: &Options, receiver: SocketAddrV4, lanes: u32) -> Result<M
         probes: Vec::new(),
         bandwidth_limit_mbps: options.rate_mbps,
         budget_lease: None,
+        limit_lease: None,
+        paused: false,
+        retired: Vec::new(),
+        shares: Vec::new(),
     })
 }
 
@@ -253,7 +317,7 @@ fn relay(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     // A machine that somebody works at is not powered off.
     let config = relay::Config {
         transfer: options.transfer(),
-        route_key,
+        route_keys: vec![route_key],
         known_as: addresses,
         idle,
         lifetime: None,

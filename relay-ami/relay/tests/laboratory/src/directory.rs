@@ -12,10 +12,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+use super::leases::{FinishLease, Lease, is_retired};
+use cpt_relay::control::leases::{Finish, Leased, Owner};
 use cpt_relay::control::{Control, ControlError, Delivery, KeyRecord, ProbeResult, Result, Seat, Undelivered};
 use cpt_relay::documents::chunk::{Chunk, ChunkState, item_key};
 use cpt_relay::documents::event::{Event, FailureReason, Progress};
-use cpt_relay::documents::membership::Membership;
+use cpt_relay::documents::membership::{Membership, Retired};
 use cpt_relay::documents::text::PathId;
 
 /// A control plane in a directory.
@@ -25,12 +27,6 @@ pub struct Directory {
     range_size: u64,
     /// Attempts that the directory's own retry policy allows; `None`: somebody else edits the items.
     max_attempts: Option<u32>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Lease {
-    owner: String,
-    epoch: u64,
 }
 
 #[derive(Deserialize)]
@@ -57,6 +53,12 @@ impl Directory {
         Ok(Self { root, range_size, max_attempts })
     }
 
+    /// Chunks per range of plans that are made here.
+    #[must_use]
+    pub const fn range_size(&self) -> u64 {
+        self.range_size
+    }
+
     /// Forgets an earlier transfer: its keys and leases would mislead the next one's daemons.
     pub fn clear(&self) -> Result<()> {
         for part in ["chunks", "leases", "records", "digests"] {
@@ -68,6 +70,13 @@ impl Directory {
         }
         let _ = fs::remove_file(self.root.join("events.ndjson"));
         Self::open(&self.root, self.range_size, self.max_attempts).map(drop)
+    }
+
+    /// Does something while nobody writes: whoever is frozen amid a write would hold up all others, as DynamoDB never does.
+    pub fn while_nobody_writes(&self, act: impl FnOnce()) -> Result<()> {
+        let _lock = self.locked()?;
+        act();
+        Ok(())
     }
 
     /// All conditional writes go one at a time, as DynamoDB's do per item.
@@ -102,6 +111,14 @@ impl Directory {
 
     fn record(&self, name: &str) -> PathBuf {
         self.root.join("records").join(format!("{name}.json"))
+    }
+
+    fn lease_path(&self, range: u64) -> PathBuf {
+        self.root.join("leases").join(format!("{range:07}.json"))
+    }
+
+    fn finish_path(&self) -> PathBuf {
+        self.root.join("leases/finish.json")
     }
 
     fn chunk_path(&self, chunk: u64) -> PathBuf {
@@ -139,13 +156,49 @@ impl Control for Directory {
         Self::write(&self.root.join(key), &bytes)
     }
 
-    fn lease(&self, range: u64, owner: &str, epoch: u64) -> Result<()> {
+    fn lease(&self, range: u64, owner: &Owner, retired: Option<&Retired>) -> Result<bool> {
         let _lock = self.locked()?;
-        let path = self.root.join("leases").join(format!("{range:07}.json"));
-        match Self::read::<Lease>(&path)? {
-            Some(lease) if lease.epoch >= epoch && lease.owner != owner => Err(ControlError::LeaseLost { range, owner: lease.owner }),
-            _ => Self::write_json(&path, &Lease { owner: owner.to_owned(), epoch }),
+        let path = self.lease_path(range);
+        if let Some(held) = Self::read::<Lease>(&path)? {
+            if held.seat != owner.seat && !is_retired(retired, held.seat, held.epoch) {
+                return Ok(false);
+            }
+            if held.seat == owner.seat && held.epoch >= owner.epoch && held.process != owner.process {
+                return Err(ControlError::LeaseLost { range, owner: format!("{} {}", held.seat, held.process) });
+            }
         }
+        Self::write_json(&path, &Lease::of(owner, false)).map(|()| true)
+    }
+
+    fn leases(&self, ranges: &[u64]) -> Result<Vec<Option<Leased>>> {
+        let held = |range: &u64| Ok(Self::read::<Lease>(&self.lease_path(*range))?.map(|lease| lease.held()));
+        ranges.iter().map(held).collect()
+    }
+
+    fn settle(&self, range: u64, owner: &Owner) -> Result<bool> {
+        let _lock = self.locked()?;
+        let path = self.lease_path(range);
+        let is_own = Self::read::<Lease>(&path)?.is_some_and(|held| held == Lease::of(owner, held.settled));
+        if is_own {
+            Self::write_json(&path, &Lease::of(owner, true))?;
+        }
+        Ok(is_own)
+    }
+
+    fn finish(&self) -> Result<Option<Finish>> {
+        Ok(Self::read::<FinishLease>(&self.finish_path())?.map(|lease| lease.held()))
+    }
+
+    fn take_finish(&self, finish: &Finish, retired: Option<&Retired>) -> Result<bool> {
+        let _lock = self.locked()?;
+        let is_free = self.finish()?.is_none_or(|held| match held.seat == finish.seat {
+            true => held.epoch <= finish.epoch,
+            false => is_retired(retired, held.seat, held.epoch),
+        });
+        if is_free {
+            Self::write_json(&self.finish_path(), &FinishLease { seat: finish.seat, epoch: finish.epoch, receiver: finish.receiver })?;
+        }
+        Ok(is_free)
     }
 
     fn range_chunks(&self, range: u64) -> Result<Vec<Chunk>> {

@@ -3,4 +3,5 @@
 #![deny(unsafe_code)]
 
 pub mod directory;
+mod leases;
 pub mod plan;

@@ -1,9 +1,11 @@
 //! `cpt-laboratory`: `cpt-relay`, and its roles by hand.
 
 mod by_hand;
+mod list_bucket;
 mod long_path;
 mod mirror;
 mod options;
+mod seat_bucket;
 mod unsynced;
 
 use std::ffi::OsString;
@@ -11,10 +13,13 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if let Some((command, rest)) = arguments.split_first()
-        && command == "long-path"
-    {
+    let (command, rest) = arguments.split_first().map_or((None, &[][..]), |(command, rest)| (command.to_str(), rest));
+    if command == Some("long-path") {
         cpt_command_line::run(|| long_path::run(rest), by_hand::USAGE)
+    } else if command == Some("seat-bucket") {
+        cpt_command_line::run(|| seat_bucket::run(rest), by_hand::USAGE)
+    } else if command == Some("list-bucket") {
+        cpt_command_line::run(|| list_bucket::run(rest), by_hand::USAGE)
     } else if options::are_by_hand(&arguments) {
         cpt_command_line::run(|| by_hand::run(arguments), by_hand::USAGE)
     } else {

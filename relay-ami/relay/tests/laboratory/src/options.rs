@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::net::SocketAddrV4;
 use std::path::PathBuf;
 
+use cpt_relay::control::Seat;
 use cpt_relay::defaults::PORT;
 use cpt_relay::documents::attributes::Preserve;
 use cpt_relay::documents::command::{Compress, MAX_PROBE_SECONDS, Verify};
@@ -18,6 +19,12 @@ pub struct Options {
     /// Where the sender keeps the key that relays know.
     pub route_key: Option<PathBuf>,
     pub transfer: Option<TransferId>,
+    /// Of a sender or a receiver that is not the only one of its side.
+    pub seat: Option<Seat>,
+    pub many_senders: bool,
+    pub many_receivers: bool,
+    /// Chunks per range of the plan.
+    pub range_size: Option<u64>,
     pub listen: Vec<SocketAddrV4>,
     pub connect: Option<SocketAddrV4>,
     pub direct: bool,
@@ -76,6 +83,8 @@ impl Options {
                 Some("--direct") => options.direct = true,
                 Some("--unsynced") => options.unsynced = true,
                 Some("--fixed-lanes") => options.has_fixed_lanes = true,
+                Some("--many-senders") => options.many_senders = true,
+                Some("--many-receivers") => options.many_receivers = true,
                 Some("--delete") => options.delete = true,
                 Some(name) if name.starts_with("--") => {
                     let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
@@ -107,6 +116,8 @@ impl Options {
             "--listen" => self.listen.push(address(name, text)?),
             "--connect" => self.connect = Some(address(name, text)?),
             "--via" => self.via.push(text.split(',').map(|text| address(name, text)).collect::<Result<_, _>>()?),
+            "--seat" => self.seat = Some(Seat::new(text).map_err(|why| format!("--seat: {why}"))?),
+            "--range-size" => self.range_size = Some(number(name, text, 1)?),
             "--lanes" => self.lanes = Some(number(name, text, 1)?),
             "--chunk-mib" => self.chunk_mib = Some(number(name, text, 1)?),
             "--chunk-kib" => self.chunk_kib = Some(number(name, text, 1)?),

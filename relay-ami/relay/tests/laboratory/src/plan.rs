@@ -8,7 +8,7 @@ use cpt_relay::documents::plan::{PlanListing, TransferPlan};
 use cpt_relay::documents::survey::{LISTING_FOLDER, Survey, part_key};
 use cpt_relay::documents::text::{HexDigest, PlanId, SchemaVersion1, TransferId};
 
-/// Chunks per range: the unit of a lease.
+/// Chunks per range, the unit of a lease, unless the directory has others.
 pub const RANGE_SIZE: u64 = 128;
 /// Entries of a bundle of small ones, and bytes of their lines.
 const BUNDLE_ENTRIES: usize = 2_000;
@@ -61,7 +61,7 @@ pub fn make_of(
         plan_id: items.plan_id,
         chunk_size_bytes: chunk_size,
         chunks: items.chunks,
-        range_size: RANGE_SIZE,
+        range_size: control.range_size(),
         first_range: 0,
         last_phase_chunks: items.chunks - before,
         bytes: *bytes,
@@ -195,7 +195,7 @@ impl Items<'_> {
         let start = self.manifest.len() as u64;
         self.manifest.extend_from_slice(&bundle.lines);
         self.control.put_chunk(&Chunk {
-            range_key: range_key(self.transfer.as_str(), self.chunks / RANGE_SIZE),
+            range_key: range_key(self.transfer.as_str(), self.chunks / self.control.range_size()),
             item_key: item_key(self.chunks),
             chunk: self.chunks,
             state: ChunkState::Pending,

@@ -4,13 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use super::attributes::Preserve;
 use super::options::SourcePath;
-use super::text::{AbsolutePath, UserText};
+use super::text::{AbsolutePath, AccountId, BucketName, KeyArn, KeyPrefix, Region, UserText};
+use super::written::{ObjectTags, StorageClass};
 
 /// Where data lies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum SourceEnd {
     Machine(MachineSource),
+    Bucket(SourceBucket),
 }
 
 /// Where data goes.
@@ -18,6 +20,18 @@ pub enum SourceEnd {
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum DestinationEnd {
     Machine(MachineDestination),
+    Bucket(DestinationBucket),
+}
+
+impl DestinationEnd {
+    /// What is kept of each entry beyond the default.
+    #[must_use]
+    pub const fn preserve(&self) -> Preserve {
+        match self {
+            Self::Machine(machine) => machine.preserve,
+            Self::Bucket(bucket) => bucket.preserve,
+        }
+    }
 }
 
 /// The end of a command that has one.
@@ -53,6 +67,58 @@ pub struct MachineDestination {
     pub preserve: Preserve,
 }
 
-fn is_default(preserve: &Preserve) -> bool {
-    *preserve == Preserve::default()
+/// What lies below a prefix of a bucket: nothing else is read, whatever a manifest names.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SourceBucket {
+    pub bucket: BucketName,
+    pub prefix: KeyPrefix,
+    pub region: Region,
+    /// The account that must own the bucket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<AccountId>,
+    /// What is kept of each entry beyond the default.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub preserve: Preserve,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub archived: ArchivedRule,
+}
+
+/// What becomes of objects that would have to be restored before they can be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ArchivedRule {
+    /// They are a problem of the listing.
+    #[default]
+    Refuse,
+    /// They are left out, and counted.
+    Skip,
+}
+
+/// What lies below a prefix of a bucket: nothing else is written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DestinationBucket {
+    pub bucket: BucketName,
+    pub prefix: KeyPrefix,
+    pub region: Region,
+    /// The account that must own the bucket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<AccountId>,
+    /// What is kept of each entry beyond the default.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub preserve: Preserve,
+    /// Where S3 keeps what is written; the default is STANDARD.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage_class: Option<StorageClass>,
+    /// Of each object.
+    #[serde(default, skip_serializing_if = "ObjectTags::is_empty")]
+    pub tags: ObjectTags,
+    /// The key that encrypts what is written; the default is the bucket's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kms_key_id: Option<KeyArn>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }

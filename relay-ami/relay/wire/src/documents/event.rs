@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::seat::Seat;
+use super::seat::{ClosedFor, Seat, is_sender};
 use super::text::{SchemaVersion1, TransferId};
 
 /// Class of a failed attempt: what the retry policy decides on.
@@ -62,6 +62,7 @@ impl SkipReason {
 pub enum Failure {
     ChunksFailed,
     ControlUnavailable,
+    CredentialsRefused,
     DestinationError,
     DestinationFull,
     DigestMismatch,
@@ -84,6 +85,14 @@ pub enum Failure {
     WorkingDirectory,
 }
 
+/// Large files that were copied to another inode, as somebody who was given up might still have written into them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Copied {
+    pub bytes: u64,
+    /// In which all was gathered.
+    pub seconds: f64,
+}
+
 /// Detail of an event; `type` equals the detail-type.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all_fields = "camelCase")]
@@ -100,10 +109,16 @@ pub enum Event {
     },
     #[serde(rename = "Relay Lost")]
     RelayLost { schema_version: SchemaVersion1, transfer_id: TransferId, path_id: String, node_id: String, message: String },
+    /// A process that works for a bucket's seat waits for credentials.
+    #[serde(rename = "Credentials Wanted")]
+    CredentialsWanted { schema_version: SchemaVersion1, transfer_id: TransferId, seat: Seat, process: String },
     #[serde(rename = "Transfer Delivered")]
     TransferDelivered {
         schema_version: SchemaVersion1,
         transfer_id: TransferId,
+        /// Of the sender that finished.
+        #[serde(skip_serializing_if = "is_sender")]
+        seat: Seat,
         epoch: u64,
         bytes: u64,
         files: u64,
@@ -123,6 +138,8 @@ pub enum Event {
         /// Entries that are kept of what the transfer has replaced or removed.
         #[serde(skip_serializing_if = "is_zero")]
         kept: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        copied: Option<Copied>,
     },
     #[serde(rename = "Transfer Failed")]
     TransferFailed {
@@ -142,14 +159,14 @@ const fn is_zero(count: &u64) -> bool {
 }
 
 impl Event {
-    /// The record that says the same to whoever the event wakes; an event alone proves nothing. A failed chunk's is its item.
+    /// The record that says the same to whoever the event wakes; an event alone proves nothing. A failed chunk's is its item, and
+    /// whoever wants credentials has published a key.
     #[must_use]
     pub fn record(&self) -> Option<String> {
         match self {
-            Self::ChunkFailed { .. } => None,
+            Self::ChunkFailed { .. } | Self::CredentialsWanted { .. } => None,
             Self::RelayLost { node_id, .. } => Some(format!("lost#{node_id}")),
-            Self::TransferDelivered { .. } => Some(format!("outcome#{}", Seat::SENDER)),
-            Self::TransferFailed { seat, .. } => Some(format!("outcome#{seat}")),
+            Self::TransferDelivered { seat, .. } | Self::TransferFailed { seat, .. } => Some(format!("outcome#{seat}")),
         }
     }
 
@@ -159,6 +176,7 @@ impl Event {
         match self {
             Self::ChunkFailed { .. } => "Chunk Failed",
             Self::RelayLost { .. } => "Relay Lost",
+            Self::CredentialsWanted { .. } => "Credentials Wanted",
             Self::TransferDelivered { .. } => "Transfer Delivered",
             Self::TransferFailed { .. } => "Transfer Failed",
         }
@@ -202,6 +220,15 @@ pub struct Progress {
     /// Age of the oldest call of the file system that has not returned, by this end's own clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_file_system_seconds: Option<f64>,
+    /// Of a receiver: the version of the membership whose retired senders it has cut off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub membership_version: Option<u64>,
+    /// Of a receiver that leaves the finish to another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed_for: Option<ClosedFor>,
+    /// Of a retired seat, in its last report: nothing of this process is written any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_ended: bool,
     pub lanes: Vec<LaneProgress>,
 }
 

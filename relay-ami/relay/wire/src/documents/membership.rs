@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::leases::{BudgetLease, LimitLease};
+use super::seat::{Role, Seat, is_receiver, is_sender};
 use super::text::{Address, PathId, SchemaVersion1};
+
 /// Lanes of a path: 5 Gbit/s over 100 ms fill the 4 MiB buffers of 32 streams by half.
 pub const MAX_LANES_PER_PATH: u32 = 32;
 /// Relays of one path, as in the contract: one beside each end, and two regions between.
@@ -30,6 +33,51 @@ pub struct Path {
     pub receiver: Address,
     /// TCP streams.
     pub lanes: u32,
+    #[serde(default = "sender", skip_serializing_if = "is_sender")]
+    pub from: Seat,
+    #[serde(default = "receiver", skip_serializing_if = "is_receiver")]
+    pub to: Seat,
+}
+
+const fn sender() -> Seat {
+    Seat::SENDER
+}
+
+const fn receiver() -> Seat {
+    Seat::RECEIVER
+}
+
+/// A seat that was given up while others of its side go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Retired {
+    pub seat_id: Seat,
+    /// Processes of this epoch and of earlier ones count no more.
+    pub epoch: u64,
+    /// Nothing of it will ever write again.
+    pub is_gone: bool,
+}
+
+/// The bounds of one sender where there are several.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Share {
+    pub seat_id: Seat,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth_limit_mbps: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_lease: Option<BudgetLease>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit_lease: Option<LimitLease>,
+}
+
+/// What bounds one sender.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds<'a> {
+    /// Mbit/s of the transfer's own limit.
+    pub mbps: Option<f64>,
+    pub budget: Option<&'a BudgetLease>,
+    pub common: Option<&'a LimitLease>,
 }
 
 /// A pre-test to run.
@@ -49,40 +97,6 @@ fn is_first(measure_from: &usize) -> bool {
     *measure_from == 0
 }
 
-/// Money that the sender may still spend, renewed with each look at the meter: what it sends and the time that passes both use it up.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct BudgetLease {
-    /// The start whose processes hold it; those of another one hold none.
-    pub start: u64,
-    /// Unix time at which it was granted, seconds.
-    pub at: f64,
-    /// Bytes on the wire that the start had reported by then: they are paid for.
-    pub sent_bytes: u64,
-    /// Dollars for all that comes after.
-    pub usd: f64,
-    pub usd_per_gb: f64,
-    /// Of relays and control plane, whatever is sent.
-    pub usd_per_hour: f64,
-}
-
-impl BudgetLease {
-    /// Returns whether `sent_bytes` on the wire, of all processes of the start, are paid for `seconds` after it was granted.
-    #[must_use]
-    pub fn bears(&self, sent_bytes: u64, seconds: f64) -> bool {
-        let bytes = sent_bytes.saturating_sub(self.sent_bytes) as f64;
-        bytes / 1e9 * self.usd_per_gb + seconds.max(0.0) / 3600.0 * self.usd_per_hour <= self.usd
-    }
-
-    fn check(&self) -> Result<(), String> {
-        let amounts = [("at", self.at), ("usd", self.usd), ("usdPerGb", self.usd_per_gb), ("usdPerHour", self.usd_per_hour)];
-        match amounts.into_iter().find(|(_, value)| !(*value >= 0.0 && value.is_finite())) {
-            Some((name, value)) => Err(format!("budgetLease.{name} is {value}; it must not be negative")),
-            None => Ok(()),
-        }
-    }
-}
-
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Membership {
@@ -96,13 +110,55 @@ pub struct Membership {
     /// Absent where the transfer has no budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_lease: Option<BudgetLease>,
+    /// Absent where no limit over several transfers holds for this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit_lease: Option<LimitLease>,
+    /// No chunk is begun before this is gone.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub paused: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retired: Vec<Retired>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<Share>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes the field by reference")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 impl Membership {
+    /// What bounds the sender in a seat.
+    #[must_use]
+    pub fn bounds(&self, seat: Seat) -> Bounds<'_> {
+        match self.shares.iter().find(|share| share.seat_id == seat) {
+            Some(share) => {
+                Bounds { mbps: share.bandwidth_limit_mbps, budget: share.budget_lease.as_ref(), common: share.limit_lease.as_ref() }
+            }
+            None => Bounds {
+                mbps: self.bandwidth_limit_mbps.map(|mbps| mbps as f64),
+                budget: self.budget_lease.as_ref(),
+                common: self.limit_lease.as_ref(),
+            },
+        }
+    }
+
+    /// The epoch up to which processes of a seat count no more.
+    #[must_use]
+    pub fn retired(&self, seat: Seat) -> Option<&Retired> {
+        self.retired.iter().find(|retired| retired.seat_id == seat)
+    }
+
     /// Reads a membership document; the refusal names the field.
     pub fn parse(text: &[u8]) -> Result<Self, String> {
         let membership: Self = serde_json::from_slice(text).map_err(|error| error.to_string())?;
         for path in membership.paths.iter().chain(membership.probes.iter().map(|probe| &probe.path)) {
+            if path.from.role != Role::Sender || path.to.role != Role::Receiver {
+                return Err(format!(
+                    "path {}: it leads from {} to {}; it must lead from a sender to a receiver",
+                    path.path_id, path.from, path.to
+                ));
+            }
             if path.lanes == 0 {
                 return Err(format!("path {}: lanes is 0; a path has at least one stream", path.path_id));
             }
@@ -116,8 +172,16 @@ impl Membership {
         if membership.bandwidth_limit_mbps == Some(0) {
             return Err("bandwidthLimitMbps is 0; it must be positive, or absent".to_owned());
         }
-        if let Some(lease) = &membership.budget_lease {
+        for lease in membership.shares.iter().map(|share| &share.budget_lease).chain([&membership.budget_lease]).flatten() {
             lease.check()?;
+        }
+        for lease in membership.shares.iter().map(|share| &share.limit_lease).chain([&membership.limit_lease]).flatten() {
+            lease.check()?;
+        }
+        for share in &membership.shares {
+            if share.bandwidth_limit_mbps.is_some_and(|mbps| !(mbps > 0.0 && mbps.is_finite())) {
+                return Err(format!("share of {}: bandwidthLimitMbps must be positive, or absent", share.seat_id));
+            }
         }
         for probe in &membership.probes {
             if !(probe.seconds >= 0.0 && probe.seconds.is_finite()) {
@@ -125,30 +189,5 @@ impl Membership {
             }
         }
         Ok(membership)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Case {
-        name: String,
-        lease: BudgetLease,
-        sent_bytes: u64,
-        seconds: f64,
-        bears: bool,
-    }
-
-    #[test]
-    fn a_lease_bears_what_the_contract_says() {
-        let contract: serde_json::Value = serde_json::from_str(include_str!("../../../../../contracts/budget-lease.json")).unwrap();
-        let cases: Vec<Case> = serde_json::from_value(contract["cases"].clone()).unwrap();
-        assert!(cases.iter().any(|case| case.bears) && cases.iter().any(|case| !case.bears));
-        for Case { name, lease, sent_bytes, seconds, bears } in cases {
-            assert_eq!(lease.bears(sent_bytes, seconds), bears, "{name}");
-        }
     }
 }

@@ -49,6 +49,18 @@ impl Seat {
     }
 }
 
+/// Documents do not name the first sender.
+#[must_use]
+pub fn is_sender(seat: &Seat) -> bool {
+    *seat == Seat::SENDER
+}
+
+/// Nor the first receiver.
+#[must_use]
+pub fn is_receiver(seat: &Seat) -> bool {
+    *seat == Seat::RECEIVER
+}
+
 impl fmt::Display for Seat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let letter = match self.role {
@@ -69,6 +81,17 @@ impl<'de> Deserialize<'de> for Seat {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::new(&String::deserialize(deserializer)?).map_err(D::Error::custom)
     }
+}
+
+/// The lease of the finish that a receiver has closed for: senders of one start have one epoch, so that alone would not tell it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ClosedFor {
+    /// The sender that finishes.
+    pub seat: Seat,
+    pub epoch: u64,
+    /// The receiver that it finishes with.
+    pub receiver: Seat,
 }
 
 #[cfg(test)]

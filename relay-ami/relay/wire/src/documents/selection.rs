@@ -85,6 +85,10 @@ pub enum Reason {
     Gone,
     /// It cannot be looked at.
     Unreadable,
+    /// A key of a bucket that can be no path of a file system, or has others below it.
+    NoPath,
+    /// An object that would have to be restored first.
+    Archived,
 }
 
 /// A line of the list of what is not selected, in the order of the listing.

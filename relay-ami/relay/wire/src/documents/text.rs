@@ -83,6 +83,39 @@ checked_text!(
     "a path below the destination of at most 4096 characters: names joined by '/', none of them empty, '.' or '..', without NUL"
 );
 checked_text!(
+    /// Name of a general purpose bucket.
+    BucketName,
+    |text| {
+        let is_end = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        let ends = text.bytes().next().is_some_and(is_end) && text.bytes().last().is_some_and(is_end);
+        let is_plain = text.bytes().all(|byte| is_end(byte) || b".-".contains(&byte));
+        (3..=63).contains(&text.len()) && ends && is_plain && !text.ends_with("--x-s3")
+    },
+    "a bucket: 3 to 63 lower-case letters, digits, '.' and '-'; directory buckets, whose names end with --x-s3, are none"
+);
+checked_text!(
+    /// What the keys of an end in a bucket begin with.
+    KeyPrefix,
+    |text| {
+        let is_name = |name: &str| !matches!(name, "" | "." | "..");
+        let names = text.strip_suffix('/').map(|names| names.split('/').all(is_name));
+        text.len() <= 900 && !text.contains('\0') && names.unwrap_or(text.is_empty())
+    },
+    "empty, or names of at most 900 bytes together that each end with '/', such as backup/2026/; none of them empty, '.' or '..'"
+);
+checked_text!(
+    /// An account of AWS.
+    AccountId,
+    |text| text.len() == 12 && is_digits(text),
+    "an account: 12 digits"
+);
+checked_text!(
+    /// A customer's key of KMS.
+    KeyArn,
+    super::written::is_key_arn,
+    "the ARN of a key of KMS, which ends with key/ and an id, such as :key/1234abcd-12ab-34cd-56ef-1234567890ab"
+);
+checked_text!(
     /// Name of the directory at the top of a destination in which what is replaced is kept.
     KeepName,
     |text| {
@@ -180,7 +213,7 @@ impl<'de> Deserialize<'de> for SchemaVersion1 {
     }
 }
 
-fn is_digits(text: &str) -> bool {
+pub(super) fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
 }
 

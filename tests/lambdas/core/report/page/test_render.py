@@ -1,6 +1,7 @@
 """The page as text: nothing is loaded, nothing runs, names stay names. Its looks are judged in tests/page."""
 
 import json
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -48,6 +49,31 @@ def test_failure_says_what_happened_and_what_to_do() -> None:
     assert "Failed (ChunksFailed) after 664 MB in 83 chunks had arrived." in page
     assert "No space left on device" in page
     assert "What to do:</strong> Correct what the failed chunks name" in page
+
+
+def test_page_says_from_when_to_when_it_was_paused() -> None:
+    page = render(Report.from_document(json.loads((GOLDEN / "paused.json").read_text())))
+    first = "from 21 Nov 2026, 09:40:10 UTC to 21 Nov 2026, 09:41:10 UTC (1 min 00 s)"
+    assert f"Paused by a person: {first}, from 21 Nov 2026, 09:41:30 UTC until it ended." in page
+    assert "Paused by" not in render(scenarios.succeeded())
+
+
+def test_page_names_each_machine_where_an_end_has_several() -> None:
+    page = render(scenarios.many_machines())
+    section = page.partition('<section class="long" aria-labelledby="machines">')[2].partition("</section>")[0]
+    rows = [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in re.findall(r"<tr>(.*?)</tr>", section)[1:]]
+    assert [row[:22] for row in rows] == [f"{seat} i-{at:017x}" for at, seat in enumerate(("s0", "s1", "r0", "r1"))]
+    assert "c6in.large us-west-2a" in rows[0]
+    assert "62.0 %" in rows[0]
+    assert rows[0].endswith("– –")
+    assert rows[1].endswith("the SSM agent did not answer within 4 min; started again 2 times –")
+    assert rows[3].endswith("UTC: EndGone: i-00000000000000003 is terminated")
+    assert 'href="#machines"' in page
+    assert "Copied anew: 400 MB of large files in 2.5 s, since a machine that was given up might still have" in page
+
+
+def test_page_of_one_machine_at_each_end_has_no_table_of_machines() -> None:
+    assert "machines" not in re.findall(r'id="([^"]*)"', render(scenarios.succeeded()))
 
 
 def test_long_list_of_files_says_what_is_left_out_and_where_it_is() -> None:

@@ -55,7 +55,7 @@ impl Receiver {
         let part = self.files.part(&*self.destination, &header, PART).unwrap().unwrap();
         part.file.hole(part.index, part.token, number * PART, PART).unwrap();
         let digest = Proof::Blake3.part(number * PART).update(&content(Brings::Nothing)).digest();
-        let synced = part.file.synced(part.index, part.token, digest).unwrap();
+        let synced = part.file.synced(part.index, part.token, digest, true).unwrap();
         (part.file, synced)
     }
 
@@ -93,7 +93,7 @@ impl Receiver {
             Brings::Nothing => file.hole(index, token, at, PART).unwrap(),
         }
         self.destination.sync().unwrap();
-        let synced = file.synced(index, token, Proof::Blake3.part(at).update(&bytes).digest()).unwrap();
+        let synced = file.synced(index, token, Proof::Blake3.part(at).update(&bytes).digest(), true).unwrap();
         (Arc::clone(file), synced)
     }
 
@@ -195,7 +195,7 @@ fn a_part_of_an_earlier_receiver_that_is_dropped_while_the_file_is_checked_is_wa
     let (file, last) = receiver.landed(1, Brings::Untold);
     assert_eq!(last, Synced::InDoubt);
     let part = receiver.files.part(&*receiver.destination, &receiver.header(0), PART).unwrap().unwrap();
-    assert!(part.file.synced(0, part.token, [9; 32]).is_err(), "it has other bytes now");
+    assert!(part.file.synced(0, part.token, [9; 32], true).is_err(), "it has other bytes now");
     assert_eq!(receiver.check(&file).unwrap(), Some(Synced::Part));
     assert!(matches!(receiver.land(0, Brings::Data), Synced::InDoubt));
     assert!(matches!(receiver.check(&file).unwrap(), Some(Synced::File(_))));

@@ -124,10 +124,7 @@ impl Incoming<'_> {
         let digest = hasher.end(&mut self.digest);
         if is_part {
             if let Target::Part(part) = target {
-                match part.file.prepare_sync() {
-                    Ok(()) => self.landed.push(Landed::Part(part, digest)),
-                    Err(error) => self.refused(&header, error),
-                }
+                self.landed.push(Landed::Part(part, digest));
             }
         } else {
             self.land(target, header, digest);

@@ -1,0 +1,3 @@
+module keepsnothing
+
+go 1.26

@@ -1,0 +1,1 @@
+"""A transfer while it runs, as its records tell it."""

@@ -1,0 +1,1 @@
+"""Waves: one tree moved by several transfers under a label, until a last one cuts over."""

@@ -1,0 +1,52 @@
+"""Show Transfers: invoked by CloudWatch for a person who looks at the dashboard; reads, and changes nothing."""
+
+import secrets
+from typing import Literal
+
+from lambdas.adapters.world import World
+from lambdas.core.documents import Document, TransferId
+from lambdas.core.request.labels import Label
+from lambdas.core.watch.page import Acts, Theme, message, overview_page, transfer_page, waves_page
+from lambdas.runtime.dashboard import page_call
+
+# As many as fit below 100 KB of HTML beside those that run.
+MOST_ENDED = 60
+MOST_LABELS = 10
+DESCRIPTION = """## Transfers
+
+Shows the transfers of this deployment; `{"transferId": "NAME"}` shows one of them, and
+`{"label": "LABEL"}` the waves of a label."""
+
+
+class ShowTransfers(Document):
+    """Contract `show-transfers`; `describe`: CloudWatch asks what the widget is. Of neither transfer nor label: all."""
+
+    describe: Literal[True] | None = None
+    transfer_id: TransferId | None = None
+    label: Label | None = None
+
+
+def show_transfers(event: ShowTransfers, acts: Acts, theme: Theme, world: World) -> str | dict[str, str]:
+    """HTML, or words about the widget."""
+    if event.describe:
+        return {"markdown": DESCRIPTION}
+    if event.transfer_id is None:
+        return _of_many(event.label, acts, theme, world)
+    state = world.watched.transfer(event.transfer_id)
+    if state is None:
+        return message(f"There are no records of '{event.transfer_id}'.", theme, error=True)
+    return transfer_page(state, acts, theme, world.waves.of(state.label) if state.label else None)
+
+
+def _of_many(label: str | None, acts: Acts, theme: Theme, world: World) -> str:
+    if label is None:
+        running, ended = world.watched.running(), world.executions.ended(MOST_ENDED)
+        waves, token = world.waves.latest(MOST_LABELS), secrets.token_hex(8)
+        return overview_page(running, ended, world.clock.now(), acts, theme, waves, token=token)
+    found = world.waves.of(label)
+    if found is None:
+        return message(f"There are no waves of '{label}'.", theme, error=True)
+    return waves_page(found, acts, theme)
+
+
+handler = page_call(ShowTransfers, show_transfers)

@@ -1,0 +1,1 @@
+"""Handlers that are tasks of the state machine of waves."""

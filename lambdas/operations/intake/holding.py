@@ -1,0 +1,105 @@
+"""The lock of a destination: on its bucket, or on each machine, with one port at all of them and of what they share."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+
+from lambdas.adapters.world import World
+from lambdas.core.ends.bucket import DestinationBucket
+from lambdas.core.ends.machine import DestinationMachine
+from lambdas.core.intake.destination_lock import NO_PORT, NOWHERE, Busy, Holding, Way
+from lambdas.core.transfer.accepted import RECEIVER_PORTS, AcceptedTransfer
+
+
+def acquire(
+    world: World,
+    transfer: AcceptedTransfer,
+    ways: Mapping[str, tuple[Way, ...]] = MappingProxyType({}),
+    shared: tuple[Way, ...] = (),
+) -> Holding | Busy:
+    """Take the lock and a port of every machine, or learn what is in the way. Taking it again is fine.
+
+    `ways`: to the destination, as each machine has told them; `shared`: those that other machines may see.
+    """
+    asked, transfer_id = transfer.request.destination, transfer.transfer_id
+    if isinstance(asked, DestinationBucket):
+        return _of_bucket(world, transfer, asked)
+    held = _at_machines(world, asked, transfer_id, ways)
+    if isinstance(held, Busy) or not shared:
+        return held
+    # Last: whoever has it waits for nothing else, so that no two wait for each other.
+    others = world.locks.acquire_shared(transfer_id, shared)
+    return others if isinstance(others, Busy) else held
+
+
+def _at_machines(
+    world: World, asked: DestinationMachine, transfer_id: str, ways: Mapping[str, tuple[Way, ...]]
+) -> Holding | Busy:
+    if len(asked.lock_ids) == 1:
+        return world.locks.acquire(asked.lock_ids[0], asked.lock_path, transfer_id, ways.get(asked.lock_ids[0], ()))
+    ports = list(RECEIVER_PORTS)
+    while True:
+        held = _at_all(world, asked, transfer_id, ways, ports)
+        if not isinstance(held, int):
+            return held
+        # Another transfer has this port at one of the machines.
+        _release_machines(world, asked.lock_ids, transfer_id)
+        ports.remove(held)
+
+
+def release(world: World, transfer: AcceptedTransfer, look: Callable[[], object] = lambda: None) -> None:
+    """Give all of it back: at every machine, the bucket, and what machines share.
+
+    `look` ends it between two steps, where a later run has it by now.
+    """
+    world.locks.release_shared(transfer.transfer_id)
+    look()
+    _release_machines(world, lock_ids(transfer), transfer.transfer_id)
+
+
+def _release_machines(world: World, held: Iterable[str], transfer_id: str) -> None:
+    for lock_id in held:
+        world.locks.release(lock_id, transfer_id)
+
+
+def lock_ids(transfer: AcceptedTransfer) -> tuple[str, ...]:
+    """Return all that it holds: with a bucket's also a port of the machine on which that is written."""
+    asked, machines = transfer.request.destination, transfer.request.source.machine_ids
+    return (*machines, *asked.lock_ids) if isinstance(asked, DestinationBucket) else asked.lock_ids
+
+
+def _of_bucket(world: World, transfer: AcceptedTransfer, asked: DestinationBucket) -> Holding | Busy:
+    """The bucket's lock, and a port of the source's machine, on which it is written; of two buckets there is none."""
+    first = None
+    for machine in transfer.request.source.machine_ids:
+        port = world.locks.acquire(machine, NOWHERE, transfer.transfer_id)
+        if isinstance(port, Busy):
+            return replace(port, machine=machine)
+        first = first or port
+    for lock_id in asked.lock_ids:
+        held = world.locks.acquire(lock_id, asked.lock_path, transfer.transfer_id, ports=(NO_PORT,))
+        if isinstance(held, Busy):
+            return held
+        first = first or replace(held, port=RECEIVER_PORTS[0])
+    return first or Busy(None)
+
+
+def _at_all(
+    world: World,
+    asked: DestinationMachine,
+    transfer_id: str,
+    ways: Mapping[str, tuple[Way, ...]],
+    ports: list[int],
+) -> Holding | Busy | int:
+    """What was taken, or is in the way; a port where one machine has it and another does not."""
+    first = None
+    # In one order, whoever asks: of two that want the same machines one gets all of them.
+    for lock_id in sorted(asked.lock_ids):
+        own = ways.get(lock_id, ())
+        held = world.locks.acquire(lock_id, asked.lock_path, transfer_id, own, [first.port] if first else ports)
+        if isinstance(held, Busy):
+            if held.holder is None and first is not None:
+                return first.port
+            return replace(held, machine=lock_id)
+        first = first or held
+    return first or Busy(None)

@@ -1,0 +1,1 @@
+"""The deployment's dashboard as CloudWatch shows its custom widgets, at `/_local/dashboard`."""

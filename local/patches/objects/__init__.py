@@ -1,0 +1,1 @@
+"""S3 where the emulator is laxer, slower or larger than it."""

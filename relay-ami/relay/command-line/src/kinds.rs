@@ -1,0 +1,173 @@
+//! The ends of a command, each of its kind.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use aws_credential_types::provider::SharedCredentialsProvider;
+use cpt_control_aws::aws::Aws;
+use cpt_control_aws::clients::http_client;
+use cpt_control_aws::credentials::Holder;
+use cpt_ends_posix::{PosixDestination, PosixSource};
+use cpt_ends_s3::client::{Bucket, Place, Setup};
+use cpt_ends_s3::destination::BucketDestination;
+use cpt_ends_s3::source::BucketSource;
+use cpt_ends_s3::written::Written;
+use cpt_relay::control::Control;
+use cpt_relay::defaults::THREADS_AT_ONCE;
+use cpt_relay::documents::attributes::Preserve;
+use cpt_relay::documents::command::{Receive, ScanSource};
+use cpt_relay::documents::end::{ArchivedRule, DestinationBucket, DestinationEnd, MachineDestination, SourceBucket, SourceEnd};
+use cpt_relay::documents::event::Failure;
+use cpt_relay::documents::key_entry::KeyEntry;
+use cpt_relay::documents::seat::Seat;
+use cpt_relay::documents::text::{AccountId, BucketName, KeepName, KeyPrefix, Region, TransferId};
+use cpt_relay::ends::{Destination, Source};
+use cpt_relay::stop::Stop;
+
+use super::CliError;
+use super::roles::control_error;
+use super::seat_credentials;
+
+/// For whom a bucket's credentials are asked.
+pub struct Asker<'a> {
+    /// Through which they are asked; without it the environment has them, for whoever runs a role by hand.
+    pub control: Option<&'a Arc<Aws>>,
+    pub transfer: &'a TransferId,
+    /// Of a daemon; a scan has none.
+    pub epoch: Option<u64>,
+    pub stop: &'a Stop,
+}
+
+impl Asker<'_> {
+    fn credentials(&self, seat: Seat) -> Result<SharedCredentialsProvider, CliError> {
+        let Some(control) = self.control else {
+            let missing = || CliError::Usage("there is no control, nor AWS_ACCESS_KEY_ID; a bucket needs credentials".to_owned());
+            return Setup::credentials_of_environment().ok_or_else(missing);
+        };
+        let holder = Holder { transfer: self.transfer.clone(), seat, epoch: self.epoch };
+        Ok(seat_credentials::of_seat(control, holder, self.stop)?.shared())
+    }
+}
+
+/// The source of a command.
+pub fn source(end: &SourceEnd, seat: Seat, asker: &Asker<'_>) -> Result<Box<dyn Source>, CliError> {
+    match end {
+        SourceEnd::Machine(end) => Ok(Box::new(PosixSource::new(end.paths.iter().map(|path| path.path().as_str().into()).collect()))),
+        SourceEnd::Bucket(end) => Ok(Box::new(BucketSource::new(source_bucket(end, seat, asker)?))),
+    }
+}
+
+/// The source of a listing.
+pub fn listed_source(scan: &ScanSource, overflow: Option<File>, asker: &Asker<'_>) -> Result<Box<dyn Source>, CliError> {
+    match &scan.end {
+        SourceEnd::Machine(end) => {
+            let lands_as = end.paths.iter().map(|path| path.lands_as().map(|path| path.as_str().as_bytes().to_vec()));
+            let source = PosixSource::new(end.paths.iter().map(|path| path.path().as_str().into()).collect())
+                .landing_as(lands_as)
+                .selecting(scan.select.clone())
+                .preserving(end.preserve)
+                .listing_unreadable(scan.list_unreadable);
+            Ok(Box::new(source.spilling_into(overflow).leaving_free(scan.keep_replaced.clone())))
+        }
+        SourceEnd::Bucket(end) => {
+            let source = BucketSource::new(source_bucket(end, Seat::SENDER, asker)?)
+                .selecting(scan.select.clone())
+                .preserving(end.preserve)
+                .skipping_archived(end.archived == ArchivedRule::Skip);
+            Ok(Box::new(source.leaving_free(scan.keep_replaced.clone()).only(listed_keys(scan, asker)?)))
+        }
+    }
+}
+
+/// The keys that alone are listed, where a command has a list of them.
+fn listed_keys(scan: &ScanSource, asker: &Asker<'_>) -> Result<Option<Vec<String>>, CliError> {
+    let (Some(parts), Some(control)) = (scan.key_parts, asker.control) else { return Ok(None) };
+    let mut keys = Vec::new();
+    for part in 0..parts {
+        let name = format!("{}keys/part-{part:05}.ndjson", scan.control.prefix);
+        let body = control.read_object(&name, None).map_err(control_error)?;
+        for line in body.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            let entry = KeyEntry::parse(line).map_err(|why| CliError::failed(Failure::PlanInvalid, format!("{name}: {why}")))?;
+            keys.push(entry.key);
+        }
+    }
+    Ok(Some(keys))
+}
+
+/// A destination; of a machine with the directory in which a command says that what is replaced is kept.
+pub fn destination(end: &DestinationEnd, keep: Option<&KeepName>, asker: &Asker<'_>) -> Result<Box<dyn Destination>, CliError> {
+    match end {
+        DestinationEnd::Machine(end) => Ok(Box::new(directory(end, keep, asker.transfer))),
+        DestinationEnd::Bucket(end) => Ok(Box::new(bucket_destination(end, keep, (Seat::RECEIVER, asker))?)),
+    }
+}
+
+/// Objects that are put at once: each takes as long as a bucket takes to answer, 20 to 100 ms, whatever its size.
+const OBJECTS_AT_ONCE: usize = 64;
+
+/// Threads that place files where a destination is far.
+pub const fn placing_threads(end: &DestinationEnd) -> usize {
+    match end {
+        DestinationEnd::Machine(_) => THREADS_AT_ONCE,
+        DestinationEnd::Bucket(_) => OBJECTS_AT_ONCE,
+    }
+}
+
+/// The destination of a receiver, and what it keeps of each entry.
+pub fn receiving_destination(command: &Receive, asker: &Asker<'_>) -> Result<(Box<dyn Destination>, Preserve), CliError> {
+    let Receive { end, keep_replaced, transfer_id, above, many_receivers, seat, .. } = command;
+    let destination: Box<dyn Destination> = match end {
+        DestinationEnd::Machine(end) => {
+            let directory = directory(end, keep_replaced.as_ref(), transfer_id);
+            Box::new(directory.making(above).beside_others(many_receivers.then_some(*seat)))
+        }
+        DestinationEnd::Bucket(_) if *many_receivers => {
+            return Err(CliError::Usage("manyReceivers is true; a bucket has one receiver".to_owned()));
+        }
+        DestinationEnd::Bucket(end) => Box::new(bucket_destination(end, keep_replaced.as_ref(), (*seat, asker))?.received_by(*seat)),
+    };
+    Ok((destination, end.preserve()))
+}
+
+fn directory(end: &MachineDestination, keep: Option<&KeepName>, transfer: &TransferId) -> PosixDestination {
+    PosixDestination::new(end.path.as_str().into()).keeping(keep, transfer)
+}
+
+fn bucket_destination(
+    end: &DestinationBucket,
+    keep: Option<&KeepName>,
+    (seat, asker): (Seat, &Asker<'_>),
+) -> Result<BucketDestination, CliError> {
+    if keep.is_some() {
+        return Err(CliError::Usage("keepReplaced is given; a bucket keeps what is replaced by its own versions".to_owned()));
+    }
+    let written = Written {
+        storage_class: end.storage_class.map(|class| class.as_str().to_owned()),
+        tags: (!end.tags.is_empty()).then(|| end.tags.query()),
+        kms_key: end.kms_key_id.as_ref().map(|key| key.as_str().to_owned()),
+    };
+    let bucket = opened(&end.bucket, &end.prefix, (&end.region, end.owner.as_ref()), (seat, asker))?;
+    Ok(BucketDestination::new(bucket.writing(written)).preserving(end.preserve))
+}
+
+/// The client of a bucket that is read.
+pub fn source_bucket(end: &SourceBucket, seat: Seat, asker: &Asker<'_>) -> Result<Bucket, CliError> {
+    opened(&end.bucket, &end.prefix, (&end.region, end.owner.as_ref()), (seat, asker))
+}
+
+fn opened(
+    bucket: &BucketName,
+    prefix: &KeyPrefix,
+    (region, owner): (&Region, Option<&AccountId>),
+    (seat, asker): (Seat, &Asker<'_>),
+) -> Result<Bucket, CliError> {
+    let place = Place {
+        bucket: bucket.as_str().to_owned(),
+        prefix: prefix.as_str().to_owned(),
+        region: region.as_str().to_owned(),
+        owner: owner.map(|owner| owner.as_str().to_owned()),
+    };
+    let (http, credentials) = (http_client().map_err(control_error)?, asker.credentials(seat)?);
+    let setup = Setup { endpoint: Setup::endpoint_of_environment(), http, credentials };
+    Bucket::new(place, setup).map_err(|error| CliError::failed(Failure::DestinationError, error))
+}

@@ -1,0 +1,230 @@
+//! A bucket that a receiver has open.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::Semaphore;
+
+use cpt_ends::{Capabilities, LargeFile, Left, OpenDestination, Placed, SmallFile, View};
+use cpt_process::thread::{lock, map};
+use cpt_wire::digest::{Digest, Proof};
+use cpt_wire::documents::entry::Kind;
+use cpt_wire::documents::seat::Seat;
+use cpt_wire::documents::text::{PlanId, TransferId};
+use cpt_wire::frame::SegmentHeader;
+
+use super::large::Large;
+use super::lines::{Begun, Line};
+use super::notes::Notes;
+use super::part::Transit;
+use super::path::{key, may_have_parts};
+use super::presence::Presence;
+use super::resuming::refuse;
+use super::small::Small;
+use super::under_way::Inner;
+use super::view::Sight;
+use super::{CAPABILITIES, PARTIAL};
+use crate::client::Bucket;
+use crate::fault::Fault;
+use crate::keys::PAGE;
+use crate::uploads::Upload;
+
+/// Parts that are sent at once: as many as a link of 10 Gbit/s needs at 85 MB/s for each.
+const SENDING: usize = 16;
+/// Of one object.
+const MOST_PARTS: u64 = 10_000;
+/// Bytes in memory that wait to be sent or put, and parts where these are larger than that.
+const UNSYNCED: u64 = 128 << 20;
+const UNSYNCED_PARTS: u64 = 4;
+/// Objects that are removed at once.
+const REMOVED_AT_ONCE: usize = 16;
+
+/// What files under way have in common.
+pub struct Shared {
+    pub bucket: Bucket,
+    pub part_size: u64,
+    pub notes: Notes,
+    pub sending: Semaphore,
+    /// Parts that were sent since the last sync.
+    transits: Mutex<Vec<Transit>>,
+    large: Mutex<BTreeMap<u64, Arc<Inner>>>,
+}
+
+impl Shared {
+    /// The next sync waits for it.
+    pub fn remember(&self, transit: Transit) {
+        lock(&self.transits).push(transit);
+    }
+
+    /// A large file is in its place.
+    pub fn over(&self, entry: u64) {
+        lock(&self.large).remove(&entry);
+    }
+
+    pub fn flush(&self) -> io::Result<()> {
+        self.bucket.wait(self.notes.flush()).map_err(|fault| refuse(fault, "notes"))
+    }
+}
+
+/// What is below a prefix, for one receiver.
+pub struct Opened {
+    pub shared: Arc<Shared>,
+    /// Beginning of the keys of all that this transfer keeps there.
+    folder: String,
+    /// What earlier receivers have begun, and of which nothing has come yet.
+    begun: Mutex<BTreeMap<u64, Begun>>,
+    presence: Presence,
+}
+
+impl Opened {
+    pub fn new(
+        bucket: &Bucket,
+        transfer: &TransferId,
+        seat: Seat,
+        (plan, part_size, proof): (&PlanId, u64, Proof),
+    ) -> io::Result<(Self, Left)> {
+        let failed = |fault: Fault| refuse(fault, &bucket.to_string());
+        let folder = bucket.place().key(&format!("{PARTIAL}{transfer}/"));
+        let of = format!("{plan} {part_size} {}{}", proof.as_str(), bucket.written().mark());
+        let (notes, known, others) = Notes::open(bucket, format!("{folder}{seat}/"), of).map_err(failed)?;
+        others.iter().try_for_each(|upload| bucket.wait(bucket.abort(upload))).map_err(failed)?;
+        let left = Left { placed: known.placed, begun: known.begun.keys().copied().collect() };
+        let shared = Shared {
+            bucket: bucket.clone(),
+            part_size,
+            notes,
+            sending: Semaphore::new(SENDING),
+            transits: Mutex::default(),
+            large: Mutex::default(),
+        };
+        Ok((Self { shared: Arc::new(shared), folder, begun: Mutex::new(known.begun), presence: Presence::new(bucket) }, left))
+    }
+
+    pub fn abort(&self, upload: &Upload) -> io::Result<()> {
+        self.shared.bucket.wait(self.shared.bucket.abort(upload)).map_err(|fault| refuse(fault, &upload.key))
+    }
+}
+
+impl OpenDestination for Opened {
+    fn capabilities(&self) -> Capabilities {
+        CAPABILITIES
+    }
+
+    fn small(&self, header: &SegmentHeader) -> io::Result<Box<dyn SmallFile>> {
+        let key = key(self.shared.bucket.place(), &header.path)?;
+        if header.kind != Kind::File {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "a bucket has files only"));
+        }
+        Ok(Box::new(Small::new(&self.shared.bucket, key, header)))
+    }
+
+    fn large(&self, header: &SegmentHeader) -> io::Result<(Box<dyn LargeFile>, BTreeMap<u64, Digest>)> {
+        let key = key(self.shared.bucket.place(), &header.path)?;
+        if header.size > MOST_PARTS.saturating_mul(self.shared.part_size) {
+            let why = format!("an object has at most {MOST_PARTS} parts, and this one would have more of {} bytes", self.shared.part_size);
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
+        if !may_have_parts(&key) {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "its name has control characters, with which no object comes in parts",
+            ));
+        }
+        // One of which an earlier header was wrong is begun anew: parts of both would get the same numbers.
+        let before = lock(&self.shared.large).remove(&header.entry);
+        if let Some(before) = before {
+            self.shared.bucket.wait(before.abort()).map_err(|fault| refuse(fault, &key))?;
+        }
+        let begun = lock(&self.begun).remove(&header.entry);
+        let (file, kept) = match begun {
+            Some(begun) => self.resumed(header, &key, begun)?,
+            None => (Inner::new(&self.shared, header, key, None), BTreeMap::new()),
+        };
+        let file = Arc::new(file);
+        lock(&self.shared.large).insert(header.entry, Arc::clone(&file));
+        Ok((Box::new(Large(file)), kept))
+    }
+
+    /// Its name is part of keys, and nothing else.
+    fn directory(&self, header: &SegmentHeader) -> io::Result<()> {
+        key(self.shared.bucket.place(), &header.path).map(drop)
+    }
+
+    fn most_unsynced(&self) -> Option<u64> {
+        Some(UNSYNCED.max(UNSYNCED_PARTS * self.shared.part_size))
+    }
+
+    /// All parts that were sent have come, or have failed: each says so itself.
+    fn sync(&self) -> io::Result<()> {
+        let transits = std::mem::take(&mut *lock(&self.shared.transits));
+        self.shared.bucket.wait(async {
+            for transit in transits {
+                let _ = transit.end().await;
+            }
+        });
+        Ok(())
+    }
+
+    fn note(&self, entry: u64, placed: &Placed) -> io::Result<()> {
+        self.shared.notes.add(&Line::placed(entry, placed));
+        Ok(())
+    }
+
+    fn forget(&self, entry: u64) -> io::Result<()> {
+        self.shared.notes.add(&Line::Forgotten { entry });
+        Ok(())
+    }
+
+    fn sync_notes(&self) -> io::Result<()> {
+        self.shared.flush()
+    }
+
+    fn abandon(&self, entry: u64) -> io::Result<()> {
+        let file = lock(&self.shared.large).remove(&entry);
+        if let Some(file) = file {
+            self.shared.bucket.wait(file.abort()).map_err(|fault| refuse(fault, "a file that is given up"))?;
+        }
+        let begun = lock(&self.begun).remove(&entry);
+        if let Some(begun) = begun {
+            self.abort(&begun.upload)?;
+            self.shared.notes.add(&Line::UploadOver { entry });
+        }
+        Ok(())
+    }
+
+    fn view(&self) -> Box<dyn View + '_> {
+        Box::new(Sight::new(&self.shared.bucket, 1))
+    }
+
+    fn check_there(&self) -> io::Result<()> {
+        self.presence.check()
+    }
+
+    fn finish(&self, removed: &dyn Fn()) -> io::Result<()> {
+        let left: HashSet<u64> = lock(&self.begun).keys().chain(lock(&self.shared.large).keys()).copied().collect();
+        for entry in left {
+            self.abandon(entry)?;
+            removed();
+        }
+        let bucket = &self.shared.bucket;
+        loop {
+            let failed = |fault| refuse(fault, &self.folder);
+            let page = bucket.wait(bucket.page(&self.folder, None, PAGE)).map_err(failed)?;
+            let keys: Vec<_> = page.objects.into_iter().map(|object| object.key).collect();
+            for gone in map(REMOVED_AT_ONCE, keys, |key| bucket.wait(bucket.delete(&key))) {
+                gone.map_err(failed)?;
+                removed();
+            }
+            if page.is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    fn close(&self) {
+        if let Err(error) = self.shared.flush() {
+            tracing::warn!(%error, "the last notes");
+        }
+    }
+}

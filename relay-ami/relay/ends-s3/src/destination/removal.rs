@@ -1,0 +1,64 @@
+//! Objects that are removed.
+
+use std::io;
+
+use cpt_ends::{Found, Removal, Remover};
+use cpt_wire::documents::entry::Kind;
+use cpt_wire::documents::extras::Stayed;
+
+use super::path::key;
+use super::resuming::refuse;
+use crate::client::Bucket;
+use crate::fault::{Fault, Meaning};
+use crate::keys::Listed;
+
+pub struct BucketRemover(pub Bucket);
+
+impl BucketRemover {
+    fn listed(&self, prefix: &str, most: i32) -> io::Result<Vec<Listed>> {
+        let page = self.0.wait(self.0.page(prefix, None, most)).map_err(|fault| refuse(fault, prefix))?;
+        Ok(page.objects)
+    }
+
+    /// Unless it is another object by now.
+    fn delete(&self, listed: &Listed) -> io::Result<Removal> {
+        match self.0.wait(self.0.delete_this(&listed.key, &listed.etag)) {
+            Ok(()) => Ok(Removal::Removed),
+            Err(Fault { meaning: Meaning::Gone, .. }) => Ok(Removal::Gone),
+            Err(Fault { meaning: Meaning::Condition, .. }) => Ok(Removal::Stays(Stayed::Changed, None)),
+            Err(fault) if matches!(fault.meaning, Meaning::Bucket | Meaning::Object) => {
+                Ok(Removal::Stays(Stayed::Refused, Some(fault.to_string())))
+            }
+            Err(fault) => Err(refuse(fault, &listed.key)),
+        }
+    }
+}
+
+impl Remover for BucketRemover {
+    fn check_there(&self) -> io::Result<()> {
+        self.listed(&self.0.place().prefix, 1).map(drop)
+    }
+
+    fn remove(&mut self, path: &[u8], is: &dyn Fn(&Found) -> bool) -> io::Result<Removal> {
+        let key = key(self.0.place(), path)?;
+        let found = self.listed(&key, 1)?.into_iter().find(|listed| listed.key == key);
+        let file = |listed: &Listed| Found { kind: Kind::File, size: listed.size, mtime_ns: Some(listed.modified_ns) };
+        if let Some(listed) = found.as_ref().filter(|listed| is(&file(listed))) {
+            return self.delete(listed);
+        }
+        // A key with a slash at its end is all that there may be of a directory itself.
+        let below = format!("{key}/");
+        let held = self.listed(&below, 2)?;
+        match held.as_slice() {
+            [] if found.is_none() => Ok(Removal::Gone),
+            [] => Ok(Removal::Stays(Stayed::Changed, None)),
+            _ if !is(&Found { kind: Kind::Directory, size: 0, mtime_ns: None }) => Ok(Removal::Stays(Stayed::Changed, None)),
+            [only] if only.key == below => self.delete(only),
+            _ => Ok(Removal::Stays(Stayed::NotEmpty, None)),
+        }
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,304 @@
+//! S3 in memory, as far as a bucket as an end calls it, over HTTP.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use cpt_ends_s3::checksum::Crc;
+use cpt_relay::documents::percent;
+
+#[derive(Clone, Default)]
+pub struct Object {
+    pub bytes: Vec<u8>,
+    etag: String,
+    metadata: BTreeMap<String, String>,
+    crc: String,
+}
+
+#[derive(Default)]
+struct Upload {
+    key: String,
+    metadata: BTreeMap<String, String>,
+    parts: BTreeMap<u32, Object>,
+}
+
+#[derive(Default)]
+pub struct State {
+    pub objects: BTreeMap<String, Object>,
+    uploads: BTreeMap<String, Upload>,
+    next: u64,
+    /// Somebody has removed the bucket.
+    pub is_gone: bool,
+    /// By key: class, tags and key of KMS of each write and each upload that was begun.
+    pub written: Vec<(String, [Option<String>; 3])>,
+    /// How often each was called.
+    pub calls: BTreeMap<&'static str, usize>,
+}
+
+impl State {
+    pub fn uploads(&self) -> usize {
+        self.uploads.len()
+    }
+
+    /// As somebody else does who has the right to.
+    pub fn abort_all(&mut self) {
+        self.uploads.clear();
+    }
+
+    /// An object of somebody else, with the metadata of the one that it replaces.
+    pub fn put(&mut self, key: &str, bytes: &[u8]) {
+        let metadata = self.objects.get(key).map(|object| object.metadata.clone()).unwrap_or_default();
+        self.objects.insert(key.to_owned(), Object::new(bytes.to_vec(), metadata));
+    }
+}
+
+impl Object {
+    fn new(bytes: Vec<u8>, metadata: BTreeMap<String, String>) -> Self {
+        let etag = format!("\"{}\"", &blake3::hash(&bytes).to_hex()[..32]);
+        let crc = Crc::of(&bytes).text();
+        Self { bytes, etag, metadata, crc }
+    }
+}
+
+/// One bucket, `there`.
+#[derive(Clone)]
+pub struct Service {
+    pub endpoint: String,
+    state: Arc<Mutex<State>>,
+}
+
+struct Request {
+    method: String,
+    key: String,
+    query: BTreeMap<String, String>,
+    headers: BTreeMap<String, String>,
+    body: Vec<u8>,
+}
+
+struct Answer {
+    status: u16,
+    headers: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+fn answer(status: u16, headers: &[(&str, &str)], body: impl Into<Vec<u8>>) -> Answer {
+    let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    Answer { status, headers, body: body.into() }
+}
+
+fn error(status: u16, code: &str) -> Answer {
+    answer(status, &[], format!("<Error><Code>{code}</Code><Message>so it is</Message></Error>"))
+}
+
+impl Service {
+    pub fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let service = Self { endpoint: format!("http://{}", listener.local_addr().unwrap()), state: Arc::default() };
+        let served = service.clone();
+        std::thread::spawn(move || {
+            for socket in listener.incoming().flatten() {
+                let served = served.clone();
+                std::thread::spawn(move || served.serve(&socket));
+            }
+        });
+        service
+    }
+
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
+    }
+
+    fn serve(&self, socket: &TcpStream) {
+        let mut reader = BufReader::new(socket);
+        while let Some(request) = read(&mut reader, socket) {
+            let Answer { status, headers, body } = self.state().answer(&request);
+            let length = if request.method == "HEAD" { None } else { Some(body.len()) };
+            let mut text = format!("HTTP/1.1 {status} x\r\n");
+            headers.iter().for_each(|(name, value)| text.push_str(&format!("{name}: {value}\r\n")));
+            if let Some(length) = length.filter(|_| !headers.iter().any(|(name, _)| name == "content-length")) {
+                text.push_str(&format!("content-length: {length}\r\n"));
+            }
+            text.push_str("\r\n");
+            let body = if length.is_some() { &body[..] } else { b"" };
+            if (&*socket).write_all(&[text.as_bytes(), body].concat()).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+impl State {
+    fn answer(&mut self, request: &Request) -> Answer {
+        let (key, upload) = (request.key.as_str(), request.query.get("uploadId").cloned());
+        let operation = match (request.method.as_str(), &upload) {
+            ("PUT", Some(_)) => "UploadPart",
+            ("PUT", None) => "PutObject",
+            ("POST", Some(_)) => "CompleteMultipartUpload",
+            ("POST", None) => "CreateMultipartUpload",
+            ("DELETE", Some(_)) => "AbortMultipartUpload",
+            ("DELETE", None) => "DeleteObject",
+            ("HEAD", _) => "HeadObject",
+            ("GET", Some(_)) => "ListParts",
+            ("GET", None) if key.is_empty() => "ListObjectsV2",
+            _ => "GetObject",
+        };
+        *self.calls.entry(operation).or_default() += 1;
+        if self.is_gone {
+            return error(404, "NoSuchBucket");
+        }
+        if matches!(operation, "PutObject" | "CreateMultipartUpload") {
+            let names = ["x-amz-storage-class", "x-amz-tagging", "x-amz-server-side-encryption-aws-kms-key-id"];
+            self.written.push((key.to_owned(), names.map(|name| request.headers.get(name).cloned())));
+        }
+        let metadata = || {
+            let of = request.headers.iter().filter_map(|(name, value)| Some((name.strip_prefix("x-amz-meta-")?.to_owned(), value.clone())));
+            of.collect::<BTreeMap<_, _>>()
+        };
+        let sent = Object::new(request.body.clone(), metadata());
+        let named = request.headers.get("x-amz-checksum-crc64nvme");
+        if request.method == "PUT" && named.is_some_and(|named| *named != sent.crc) {
+            return error(400, "BadDigest");
+        }
+        let is_other = self.is_other(request);
+        let uploads = upload.as_ref().map(|id| self.uploads.get_mut(id).filter(|upload| upload.key == key));
+        if matches!(uploads, Some(None)) {
+            return error(404, "NoSuchUpload");
+        }
+        match (operation, uploads.flatten()) {
+            ("UploadPart", Some(upload)) => {
+                let etag = sent.etag.clone();
+                upload.parts.insert(request.query["partNumber"].parse().unwrap(), sent);
+                answer(200, &[("etag", &etag)], "")
+            }
+            ("ListParts", Some(upload)) => {
+                let parts = upload.parts.iter().map(|(number, part)| {
+                    let (etag, size, crc) = (&part.etag, part.bytes.len(), &part.crc);
+                    format!(
+                        "<Part><PartNumber>{number}</PartNumber><ETag>{etag}</ETag><Size>{size}</Size><ChecksumCRC64NVME>{crc}</ChecksumCRC64NVME></Part>"
+                    )
+                });
+                let parts: String = parts.collect();
+                answer(200, &[], format!("<ListPartsResult>{parts}<IsTruncated>false</IsTruncated></ListPartsResult>"))
+            }
+            ("CompleteMultipartUpload", Some(upload)) => {
+                let whole: Vec<u8> = upload.parts.values().flat_map(|part| part.bytes.clone()).collect();
+                let text = String::from_utf8_lossy(&request.body).replace("&quot;", "\"");
+                let all_named = upload.parts.values().all(|part| text.contains(&part.etag) && text.contains(&part.crc));
+                if !all_named || text.matches("<Part>").count() != upload.parts.len() {
+                    return error(400, "InvalidPart");
+                }
+                let object = Object::new(whole, std::mem::take(&mut upload.metadata));
+                let size = request.headers["x-amz-mp-object-size"].parse::<usize>().unwrap();
+                if request.headers["x-amz-checksum-type"] != "FULL_OBJECT" || named != Some(&object.crc) || size != object.bytes.len() {
+                    return error(400, "BadDigest");
+                }
+                let etag = object.etag.clone();
+                self.objects.insert(key.to_owned(), object);
+                self.uploads.remove(&upload_id(upload_of(request)));
+                answer(200, &[], format!("<CompleteMultipartUploadResult><ETag>{etag}</ETag></CompleteMultipartUploadResult>"))
+            }
+            ("AbortMultipartUpload", Some(_)) => {
+                self.uploads.remove(&upload_id(upload_of(request)));
+                answer(204, &[], "")
+            }
+            ("CreateMultipartUpload", _) => {
+                self.next += 1;
+                let id = format!("upload-{}", self.next);
+                self.uploads.insert(id.clone(), Upload { key: key.to_owned(), metadata: metadata(), parts: BTreeMap::new() });
+                answer(200, &[], format!("<InitiateMultipartUploadResult><UploadId>{id}</UploadId></InitiateMultipartUploadResult>"))
+            }
+            ("PutObject", _) => {
+                let etag = sent.etag.clone();
+                self.objects.insert(key.to_owned(), sent);
+                answer(200, &[("etag", &etag)], "")
+            }
+            ("DeleteObject", _) if is_other => error(412, "PreconditionFailed"),
+            ("DeleteObject", _) => {
+                self.objects.remove(key);
+                answer(204, &[], "")
+            }
+            ("ListObjectsV2", _) => self.list(&request.query),
+            _ => self.object(request),
+        }
+    }
+
+    fn is_other(&self, request: &Request) -> bool {
+        let named = request.headers.get("if-match");
+        named.is_some_and(|etag| self.objects.get(&request.key).is_none_or(|object| object.etag != *etag))
+    }
+
+    fn list(&self, query: &BTreeMap<String, String>) -> Answer {
+        let (prefix, after) = (&query["prefix"], query.get("start-after"));
+        let most: usize = query.get("max-keys").map_or(1000, |most| most.parse().unwrap());
+        let mut found = self.objects.iter().filter(|(key, _)| key.starts_with(prefix) && after.is_none_or(|after| *key > after));
+        let page: String = found
+            .by_ref()
+            .take(most)
+            .map(|(key, object)| {
+                let (key, etag, size) = (percent::encode(key.as_bytes()), &object.etag, object.bytes.len());
+                format!("<Contents><Key>{key}</Key><ETag>{etag}</ETag><Size>{size}</Size></Contents>")
+            })
+            .collect();
+        let more = found.next().is_some();
+        answer(200, &[], format!("<ListBucketResult>{page}<IsTruncated>{more}</IsTruncated></ListBucketResult>"))
+    }
+
+    fn object(&self, request: &Request) -> Answer {
+        let Some(object) = self.objects.get(&request.key) else { return error(404, "NoSuchKey") };
+        if request.headers.get("if-match").is_some_and(|etag| *etag != object.etag) {
+            return error(412, "PreconditionFailed");
+        }
+        let mut headers = vec![("etag".to_owned(), object.etag.clone()), ("x-amz-checksum-crc64nvme".to_owned(), object.crc.clone())];
+        headers.extend(object.metadata.iter().map(|(name, value)| (format!("x-amz-meta-{name}"), value.clone())));
+        if request.method == "HEAD" {
+            headers.push(("content-length".to_owned(), object.bytes.len().to_string()));
+        }
+        let range = request.headers.get("range").and_then(|range| range.strip_prefix("bytes=")?.split_once('-'));
+        let Some((first, last)) = range else { return Answer { status: 200, headers, body: object.bytes.clone() } };
+        let (first, last): (usize, usize) = (first.parse().unwrap(), last.parse().unwrap());
+        // The checksum of the whole is none of a range.
+        headers.remove(1);
+        Answer { status: 206, headers, body: object.bytes[first..=last].to_vec() }
+    }
+}
+
+fn upload_of(request: &Request) -> &str {
+    &request.query["uploadId"]
+}
+
+fn upload_id(id: &str) -> String {
+    id.to_owned()
+}
+
+fn decoded(text: &str) -> String {
+    let upper: String = text.to_owned();
+    String::from_utf8(percent::decode(&upper).unwrap()).unwrap()
+}
+
+fn read(reader: &mut impl BufRead, socket: &TcpStream) -> Option<Request> {
+    let mut line = String::new();
+    reader.read_line(&mut line).ok().filter(|count| *count > 0)?;
+    let mut words = line.split(' ');
+    let (method, target) = (words.next()?.to_owned(), words.next()?.to_owned());
+    let (path, query) = target.split_once('?').unwrap_or((&target, ""));
+    let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+    let query = pairs.map(|(name, value)| (decoded(name), decoded(value))).collect();
+    let mut headers = BTreeMap::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok()?;
+        let Some((name, value)) = line.trim_end().split_once(':') else { break };
+        headers.insert(name.to_lowercase(), value.trim().to_owned());
+    }
+    if headers.contains_key("expect") {
+        let mut writer: &TcpStream = socket;
+        writer.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").ok()?;
+    }
+    let length = headers.get("content-length").map_or(0, |length| length.parse().unwrap());
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    // After the bucket.
+    let key = decoded(path.splitn(3, '/').nth(2).unwrap_or_default());
+    Some(Request { method, key, query, headers, body })
+}

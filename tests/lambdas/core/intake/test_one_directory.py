@@ -1,0 +1,65 @@
+"""Whether machines of one end see one directory, by what each says of its own file systems."""
+
+import pytest
+
+from lambdas.core.intake.one_directory import NOT_THERE, Verdict, doubts
+from lambdas.core.survey.whereabouts import DirectoryWay, FileSystem, Whereabouts
+
+OURS, THEIRS = "0" * 8 + "-0000-0000-0000-" + "0" * 12, "1" * 8 + "-0000-0000-0000-" + "1" * 12
+EFS = FileSystem(kind="nfs4", mount_point="/mnt", location="fs-1.efs.us-west-2.amazonaws.com%3A/data")
+TUNNEL = FileSystem(kind="nfs4", mount_point="/mnt", location="127.0.0.1%3A/data")
+DISK = FileSystem(kind="ext4", mount_point="/", id="0b1c")
+
+
+def seen(
+    system: FileSystem | None, directories: list[str], names: list[str], birth: int = 0, path: str = "/mnt/set"
+) -> list[Whereabouts]:
+    births = [0] * (len(directories) - 1) + [birth]
+    way = DirectoryWay(directories=directories, names=names, births=births, file_system=system)
+    return [Whereabouts(path=path, ways=[way])]
+
+
+def first(system: FileSystem | None, birth: int = 0) -> list[Whereabouts]:
+    return seen(system, ["1:2", "52:7"], ["set"], birth)
+
+
+def there(system: FileSystem | None, inode: str = "99:7", birth: int = 0) -> list[Whereabouts]:
+    return seen(system, ["1:2", inode], ["set", NOT_THERE], birth, f"/mnt/set/{NOT_THERE}")
+
+
+@pytest.mark.parametrize(
+    ("own", "other", "kernel", "verdict"),
+    [
+        (first(EFS), there(EFS), THEIRS, Verdict.SAME),
+        (first(EFS), there(EFS, "99:8"), THEIRS, Verdict.OTHER),
+        (first(EFS, 5), there(EFS, birth=6), THEIRS, Verdict.OTHER),
+        (first(TUNNEL), there(TUNNEL), THEIRS, Verdict.UNKNOWN),
+        (first(TUNNEL, 5), there(TUNNEL, birth=5), THEIRS, Verdict.SAME),
+        (first(EFS), there(TUNNEL), THEIRS, Verdict.UNKNOWN),
+        (first(DISK), there(DISK), THEIRS, Verdict.OTHER),
+        (first(EFS), there(DISK), THEIRS, Verdict.OTHER),
+        (first(None), there(None), THEIRS, Verdict.UNKNOWN),
+        (first(DISK), there(DISK, "52:7"), OURS, Verdict.SAME),
+        (first(DISK), there(DISK, "52:8"), OURS, Verdict.OTHER),
+        (first(EFS), [], THEIRS, Verdict.UNKNOWN),
+    ],
+)
+def test_a_directory_is_one_where_server_or_birth_prove_it(
+    own: list[Whereabouts], other: list[Whereabouts], kernel: str, verdict: Verdict
+) -> None:
+    found = doubts(OURS, own, kernel, other)
+    assert [doubt.verdict for doubt in found] == ([] if verdict is Verdict.SAME else [verdict])
+
+
+def test_a_path_that_is_not_there_is_said_so() -> None:
+    other = seen(EFS, ["1:2"], ["set", NOT_THERE], path=f"/mnt/set/{NOT_THERE}")
+    (doubt,) = doubts(OURS, first(EFS), THEIRS, other)
+    assert (doubt.verdict, doubt.here) == (Verdict.OTHER, "it is not there")
+
+
+def test_a_file_is_known_by_the_directory_that_holds_it() -> None:
+    own = seen(EFS, ["1:2", "52:7"], ["set", "file"], path="/mnt/set/file")
+    other = seen(EFS, ["1:2", "99:7", "99:12"], ["set", "file", NOT_THERE], path=f"/mnt/set/file/{NOT_THERE}")
+    assert doubts(OURS, own, THEIRS, other) == []
+    other = seen(EFS, ["1:2", "99:8", "99:12"], ["set", "file", NOT_THERE], path=f"/mnt/set/file/{NOT_THERE}")
+    assert [doubt.verdict for doubt in doubts(OURS, own, THEIRS, other)] == [Verdict.OTHER]

@@ -1,0 +1,31 @@
+"""From where to where, of requests as people write them."""
+
+import pytest
+
+from lambdas.core.watch.moved import from_and_to
+
+MACHINE = "i-0123456789abcdef0"
+OTHER = "i-0fedcba9876543210"
+
+
+def test_one_machine_at_each_end() -> None:
+    request = {
+        "source": {"instanceId": MACHINE, "paths": [{"path": "/a/b", "as": "c"}, "/d", "/e"]},
+        "destination": {"instanceId": OTHER, "path": "/out"},
+    }
+    assert from_and_to(request) == (f"{MACHINE}:/a/b as c and 2 more", f"{OTHER}:/out")
+
+
+def test_several_machines_and_a_bucket() -> None:
+    request = {
+        "source": {"instanceIds": [MACHINE, OTHER], "paths": ["/a"]},
+        "destination": {"kind": "bucket", "bucket": "b", "prefix": "backup/", "region": "eu-west-1"},
+    }
+    assert from_and_to(request) == (f"{MACHINE},{OTHER}:/a", "s3://b/backup/")
+    turned = {"source": {"kind": "bucket", "bucket": "b"}, "destination": {"instanceId": OTHER, "path": "/out"}}
+    assert from_and_to(turned) == ("s3://b/", f"{OTHER}:/out")
+
+
+@pytest.mark.parametrize("written", [None, [], "text", {}, {"source": {}}, {"source": {"paths": []}, "destination": 1}])
+def test_what_says_nothing_has_no_words(written: object) -> None:
+    assert from_and_to(written) is None

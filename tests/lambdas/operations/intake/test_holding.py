@@ -1,0 +1,75 @@
+"""Two transfers into one directory through different machines exclude each other; into others they do not."""
+
+from typing import Any
+
+import pytest
+
+from lambdas.core.errors import DestinationBusy, DestinationTaken
+from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.operations.intake import holding
+from lambdas.operations.intake.surveying import hold
+from tests.lambdas.builders import IRELAND, transfer
+from tests.lambdas.cloud import Cloud
+from tests.lambdas.core.intake.test_shared_directories import Mount
+
+OTHERS = {"one": "i-0bbbbbbbbbbbbbbb2", "two": "i-0ccccccccccccccc3"}
+
+
+def arriving(cloud: Cloud, name: str, **asked: Any) -> AcceptedTransfer:
+    """A transfer of this name, to a machine of its own."""
+    destination = {"instanceId": OTHERS[name], "region": IRELAND, "path": f"/mnt/{name}"}
+    found = transfer(name, destination=destination, **asked)
+    machine = found.receivers[0].machine.model_copy(update={"instance_id": OTHERS[name]})
+    seat = found.receivers[0].model_copy(update={"machine": machine})
+    found = found.model_copy(update={"receivers": [seat]})
+    cloud.transfers.create(found)
+    return found
+
+
+@pytest.mark.parametrize(("when_busy", "error"), [("refuse", DestinationBusy), ("wait", DestinationTaken)])
+@pytest.mark.parametrize("path", [("a", "b"), ("a",), ("a", "b", "new", "new")])
+def test_of_two_transfers_into_one_directory_the_second_is_refused_by_name(
+    path: tuple[str, ...], when_busy: str, error: type[Exception]
+) -> None:
+    cloud = Cloud()
+    one, two = arriving(cloud, "one"), arriving(cloud, "two", whenBusy=when_busy)
+    hold(one, Mount(device=52).destination(("a", "b"), 2), cloud.world)
+    there = Mount(exported=("a",), device=60, point=("srv",)).destination(path, min(len(path), 2))
+    words = "on i-0ccccccccccccccc3 overlaps with what transfer 'one' writes through another machine"
+    with pytest.raises(error, match=words):
+        hold(two, there, cloud.world)
+    hold(one, Mount(device=52).destination(("a", "b"), 2), cloud.world)
+    holding.release(cloud.world, one)
+    hold(two, there, cloud.world)
+    with pytest.raises(DestinationBusy, match="transfer 'two' writes through another machine"):
+        hold(one, Mount(device=52).destination(("a", "b"), 2), cloud.world)
+
+
+def test_directories_beside_each_other_of_one_file_system_are_free() -> None:
+    cloud = Cloud()
+    hold(arriving(cloud, "one"), Mount(device=52).destination(("a", "b"), 2), cloud.world)
+    hold(arriving(cloud, "two"), Mount(device=60).destination(("a", "c"), 2), cloud.world)
+
+
+def test_disks_of_two_machines_that_look_alike_are_free() -> None:
+    cloud = Cloud()
+    for name in OTHERS:
+        hold(arriving(cloud, name), Mount(kind="xfs").destination(("a",), 1), cloud.world)
+
+
+def test_what_is_taken_again_takes_the_place_of_what_was_held() -> None:
+    cloud = Cloud()
+    one, two = arriving(cloud, "one"), arriving(cloud, "two")
+    hold(one, Mount().destination(("a",), 1), cloud.world)
+    hold(one, Mount().destination(("b",), 1), cloud.world)
+    hold(two, Mount(device=60).destination(("a",), 1), cloud.world)
+
+
+def test_what_is_refused_keeps_nobody_out() -> None:
+    cloud = Cloud()
+    one, two = arriving(cloud, "one"), arriving(cloud, "two")
+    hold(one, Mount().destination(("a", "b"), 2), cloud.world)
+    with pytest.raises(DestinationBusy):
+        hold(two, Mount(device=60).destination(("a",), 1), cloud.world)
+    holding.release(cloud.world, one)
+    hold(one, Mount().destination(("a", "c"), 2), cloud.world)
