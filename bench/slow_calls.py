@@ -146,11 +146,13 @@ def _until_one_has_ended(sent: Sequence[Program], received: Sequence[Program]) -
     """The one that finishes has told that all arrived; raises BenchError where a machine ends without that."""
     deadline = time.monotonic() + TIMEOUT
     while True:
-        ended = [os.waitid(os.P_PID, program.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) for program in sent]
-        if any(one is not None and (one.si_code, one.si_status) == (os.CLD_EXITED, 0) for one in ended):
-            return
-        for program in (*received, *sent):
-            program.check()
+        # What is seen once decides: another look at the same program may come after its end.
+        for program in (*sent, *received):
+            ended = os.waitid(os.P_PID, program.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if ended is not None and (ended.si_code, ended.si_status) != (os.CLD_EXITED, 0):
+                program.check()
+            if ended is not None and program in sent:
+                return
         if time.monotonic() > deadline:
             raise BenchError("not moved in time: " + "\n".join(program.tail() for program in (*sent, *received)))
         time.sleep(0.01)

@@ -75,11 +75,14 @@ pub const CHECKPOINT_QUEUE: usize = 3;
 /// Verified chunks that are synced and read back together: at 8 MiB a chunk 1 GiB, so that an acknowledgement waits for
 /// a sync and a reading of 9 s each at 125 MB/s.
 pub const READBACK_BATCH: usize = 128;
-/// Threads that look at the destination in the end: a network's file system answers in a millisecond, eight of them ask 8 000 times
-/// a second; a local one is bound by the processors.
+/// Threads that look at the destination in the end, which the processors bound.
 pub const LOOK_THREADS: usize = 8;
 /// Lines of the listing that one of them takes at a time: a millisecond or two of work.
 pub const LOOK_LINES: usize = 2_000;
+/// The same where each look takes one round trip or two: at 20 ms, 32 threads look at 800 entries or more a second. They take fewer at a
+/// time, so that a thousand entries have work for most of them.
+pub const LOOK_THREADS_FAR: usize = 32;
+pub const LOOK_LINES_FAR: usize = 50;
 /// Entries that are named where they are not as they should be.
 pub const LOOK_NAMED: usize = 10;
 /// Times that the listing is tried to be read, each for as long as a call may take.

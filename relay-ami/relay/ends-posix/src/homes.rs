@@ -18,6 +18,7 @@ use rustix::io::Errno;
 
 use super::keeping;
 use super::parent::in_own;
+use super::shards;
 use super::staging::{NEW, Staging, new_mode};
 use super::tree::{BENEATH, split};
 use cpt_process::thread::lock;
@@ -118,9 +119,10 @@ impl Homes {
             other => other,
         };
         let file = File::from(made.map_err(|error| keeping::no_name(directory, error))?);
-        in_own(directory, || fs::renameat(directory, &*own, &home.staging.directory, name))?;
+        let staging = home.staging.of(name)?;
+        in_own(directory, || fs::renameat(directory, &*own, staging, name))?;
         // Who may write to the directory may have put something else in its place, which must not get an owner or a mode here.
-        let (made, found) = (fs::fstat(&file)?, fs::statat(&home.staging.directory, name, AtFlags::SYMLINK_NOFOLLOW)?);
+        let (made, found) = (fs::fstat(&file)?, fs::statat(staging, name, AtFlags::SYMLINK_NOFOLLOW)?);
         if (made.st_dev, made.st_ino, made.st_nlink) == (found.st_dev, found.st_ino, 1) {
             return Ok(file);
         }
@@ -148,6 +150,7 @@ impl Homes {
             if let Some(removed) = removed {
                 staging.clear(removed)?;
             }
+            shards::remove_empty(&staging.directory);
             let gone = self.open_directory(path).and_then(|above| Ok(fs::unlinkat(&above, &*self.name, AtFlags::REMOVEDIR)?));
             left |= gone.is_err_and(|error| error.kind() != io::ErrorKind::NotFound);
         }
@@ -280,7 +283,7 @@ fn nameless(home: &Home, directory: &OwnedFd, name: &str, mode: Mode) -> io::Res
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::TMPFILE;
     let Ok(file) = in_own(directory, || fs::openat(directory, ".", flags, mode)) else { return Ok(None) };
     let own = format!("/proc/self/fd/{}", file.as_raw_fd());
-    let staging = &home.staging.directory;
+    let staging = home.staging.of(name)?;
     let linked = home.staging.instead(name, || fs::linkat(CWD, &*own, staging, name, AtFlags::SYMLINK_FOLLOW));
     Ok(linked.is_ok().then(|| file.into()))
 }

@@ -28,11 +28,13 @@ mod nameless;
 mod parent;
 mod partial;
 mod path_list;
+mod placer;
 mod readback;
 mod removal;
 mod renewal;
 mod room;
 mod roots;
+mod shards;
 mod source;
 mod staging;
 mod tour;
@@ -291,6 +293,10 @@ impl OpenDestination for Open {
 
     fn view(&self) -> Box<dyn View + '_> {
         Box::new(Sight::new(self.tree.root.as_fd(), self.tree.staging.syncs_each, Arc::clone(&self.tree.linked)))
+    }
+
+    fn is_far(&self) -> bool {
+        self.tree.staging.is_far()
     }
 
     fn check_there(&self) -> io::Result<()> {

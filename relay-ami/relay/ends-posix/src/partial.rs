@@ -49,7 +49,7 @@ pub fn finish_file(
 ) -> io::Result<()> {
     if *attributes != Attributes::default() {
         let mode = staging.measured.modes.then_some(mode);
-        keeping::apply(staging.of(name), OsStr::new(name), FileType::RegularFile, attributes, mode)?;
+        keeping::apply(staging.of(name)?, OsStr::new(name), FileType::RegularFile, attributes, mode)?;
     } else if !is_made_so && staging.measured.modes {
         fs::fchmod(file, kept(mode))?;
     }
@@ -105,7 +105,7 @@ impl Small {
         let mut file = None;
         match (kind, attributes.node) {
             (Kind::Symlink, _) => home.staging.link(&name, &header.target)?,
-            (Kind::Special, Some(node)) => keeping::make(&home.staging.directory, &name, node)?,
+            (Kind::Special, Some(node)) => keeping::make(home.staging.of(&name)?, &name, node)?,
             (Kind::Special, None) => return Err(io::Error::new(io::ErrorKind::InvalidInput, "a special file of no kind")),
             // Made when it is placed: until then each new name would be another change of its file.
             (Kind::Hardlink, _) => {}
@@ -136,7 +136,8 @@ impl SmallFile for Small {
                 Kind::Symlink => FileType::Symlink,
                 _ => FileType::Unknown,
             };
-            let (Staging { directory, measured, .. }, name) = (&*self.home.staging, OsStr::new(&self.name));
+            let (directory, measured) = (self.home.staging.of(&self.name)?, &self.home.staging.measured);
+            let name = OsStr::new(&self.name);
             keeping::apply(directory, name, kind, &self.attributes, measured.modes.then_some(self.mode))?;
             return Ok(fs::utimensat(directory, name, &times(self.mtime_ns), AtFlags::SYMLINK_NOFOLLOW)?);
         };

@@ -14,6 +14,8 @@ use super::answers;
 use super::attributes::kept;
 use super::identity::birth;
 use super::measured::{self, Measured};
+use super::placer::Placer;
+use super::shards::{self, Shards};
 use super::tree::{BENEATH, NEW_DIRECTORY, make_directory};
 use cpt_process::EXIT_TIMEOUT;
 use cpt_wire::documents::seat::{Role, Seat};
@@ -24,7 +26,7 @@ const PERMISSIONS: Mode = Mode::RWXU.union(Mode::RWXG).union(Mode::RWXO);
 pub const NEW: OFlags = OFlags::RDWR.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 /// Magic numbers of `statfs` (linux/magic.h).
 const TMPFS_MAGIC: fs::FsWord = 0x0102_1994;
-const FUSE_SUPER_MAGIC: fs::FsWord = 0x6573_5546;
+pub const FUSE_SUPER_MAGIC: fs::FsWord = 0x6573_5546;
 /// A file that has two names for a moment has one again after a call or two.
 const SHARED_TRIES: u32 = 100;
 const SHARED_PAUSE: Duration = Duration::from_millis(20);
@@ -34,6 +36,9 @@ pub struct Staging {
     pub directory: OwnedFd,
     /// Where the large files of all receivers lie, whose directories are in it; none where this one is alone.
     shared: Option<OwnedFd>,
+    /// Where its small files lie on a file system that is far.
+    shards: Shards,
+    pub placer: Placer,
     /// Whether room is reserved before a large file is written: not in memory, where that would fill in every page first,
     /// 0.2 s per GB in which no lane can go on.
     reserves: bool,
@@ -58,14 +63,17 @@ impl Staging {
         };
         let kind = fs::fstatfs(&directory)?.f_type;
         let (measured, masked) = measured::among(&directory)?;
-        let staging = Self { directory, shared, reserves: kind != TMPFS_MAGIC, syncs_each: kind == FUSE_SUPER_MAGIC, masked, measured };
+        let (shards, reserves, syncs_each) = (Shards::on(kind), kind != TMPFS_MAGIC, kind == FUSE_SUPER_MAGIC);
         // Only large files are worth keeping: a small one comes again as a whole, under another name.
-        for name in staging.names()? {
+        for name in names_in(&directory)? {
             if name.contains(&b'-') {
-                answers::removed(fs::unlinkat(&staging.directory, OsStr::from_bytes(&name), AtFlags::empty()))?;
+                answers::removed(fs::unlinkat(&directory, OsStr::from_bytes(&name), AtFlags::empty()))?;
+            } else if let Some(shard) = shards::is_shard(&name).then(|| shards::open(&directory, &name)).transpose()?.flatten() {
+                clear(&shard, &|| {})?;
             }
         }
-        Ok(staging)
+        let placer = Placer::new(shards.are_used());
+        Ok(Self { directory, shared, shards, placer, reserves, syncs_each, masked, measured })
     }
 
     /// Returns whether a file that is made with `mode` has the one that it is to have in the end.
@@ -75,9 +83,16 @@ impl Staging {
     }
 
     /// Where a file of this name lies: the number of an entry is the name of its large file.
-    pub fn of(&self, name: &str) -> &OwnedFd {
-        let is_large = name.bytes().all(|byte| byte.is_ascii_digit());
-        self.shared.as_ref().filter(|_| is_large).unwrap_or(&self.directory)
+    pub fn of(&self, name: &str) -> io::Result<&OwnedFd> {
+        if name.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Ok(self.shared.as_ref().unwrap_or(&self.directory));
+        }
+        Ok(self.shards.of(name, &self.directory)?.unwrap_or(&self.directory))
+    }
+
+    /// Whether another machine, or a program, answers each call.
+    pub const fn is_far(&self) -> bool {
+        self.shards.are_used()
     }
 
     /// Where the directories of all receivers lie; none where this one is alone.
@@ -88,14 +103,16 @@ impl Staging {
     /// A new file, which this user can write; as far as it can be had at once, with the mode it will have in the end. Others cannot reach it
     /// where it is.
     pub fn create(&self, name: &str, mode: u16) -> io::Result<File> {
-        Ok(self.instead(name, || fs::openat(self.of(name), name, NEW, new_mode(mode)))?.into())
+        let directory = self.of(name)?;
+        Ok(self.instead(name, || fs::openat(directory, name, NEW, new_mode(mode)))?.into())
     }
 
     /// A symbolic link; its target is never looked at.
     pub fn link(&self, name: &str, target: &[u8]) -> io::Result<()> {
+        let directory = self.of(name)?;
         let make = || {
-            let made = fs::symlinkat(OsStr::from_bytes(target), &self.directory, name);
-            answers::symlinked(made, target, &self.directory, OsStr::new(name))
+            let made = fs::symlinkat(OsStr::from_bytes(target), directory, name);
+            answers::symlinked(made, target, directory, OsStr::new(name))
         };
         Ok(self.instead(name, make)?)
     }
@@ -127,48 +144,52 @@ impl Staging {
     /// A file for reading, past the page cache where the file system can: then the second is true.
     pub fn reopen(&self, name: &str) -> io::Result<(File, bool)> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        match fs::openat(self.of(name), name, flags | OFlags::DIRECT, Mode::empty()) {
+        let directory = self.of(name)?;
+        match fs::openat(directory, name, flags | OFlags::DIRECT, Mode::empty()) {
             Ok(file) => Ok((file.into(), true)),
-            Err(Errno::INVAL) => Ok((fs::openat(self.of(name), name, flags, Mode::empty())?.into(), false)),
+            Err(Errno::INVAL) => Ok((fs::openat(directory, name, flags, Mode::empty())?.into(), false)),
             Err(error) => Err(error.into()),
         }
     }
 
     /// A file that is there and is nothing but that: writing through another name of a file would change that file.
     pub fn open_own(&self, name: &str) -> io::Result<Option<File>> {
-        match fs::statat(self.of(name), name, AtFlags::SYMLINK_NOFOLLOW) {
+        let directory = self.of(name)?;
+        match fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) if is_own(&stat) => {}
             Ok(_) | Err(Errno::NOENT) => return Ok(None),
             Err(error) => return Err(error.into()),
         }
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = fs::openat(self.of(name), name, flags, Mode::empty())?;
+        let file = fs::openat(directory, name, flags, Mode::empty())?;
         Ok(is_own(&fs::fstat(&file)?).then(|| file.into()))
     }
 
     pub fn discard(&self, name: &str) {
-        if let Err(error) = fs::unlinkat(self.of(name), name, AtFlags::empty()) {
+        if let Err(error) = self.of(name).and_then(|directory| Ok(fs::unlinkat(directory, name, AtFlags::empty())?)) {
             tracing::debug!(name, %error, "discard");
         }
     }
 
     /// Gives a file of this receiver's own the name under which all receivers know it, unless another has that already.
-    pub fn share(&self, own: &str, name: &str) -> rustix::io::Result<()> {
-        match fs::renameat_with(self.of(own), own, self.of(name), name, RenameFlags::NOREPLACE) {
+    pub fn share(&self, own: &str, name: &str) -> io::Result<()> {
+        let (from, to) = (self.of(own)?, self.of(name)?);
+        match fs::renameat_with(from, own, to, name, RenameFlags::NOREPLACE) {
             // As NFS: for a moment it has both names.
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-                fs::linkat(self.of(own), own, self.of(name), name, AtFlags::empty())?;
-                fs::unlinkat(self.of(own), own, AtFlags::empty())
+                fs::linkat(from, own, to, name, AtFlags::empty())?;
+                Ok(fs::unlinkat(from, own, AtFlags::empty())?)
             }
-            other => other,
+            other => Ok(other?),
         }
     }
 
     /// Takes a file that all receivers know by a name back for this one alone, where it still is the `file` of that name: another receiver
     /// may have put its own there, as whoever gathers does. One that it is not has its name again.
     pub fn take_back(&self, name: &str, own: &str, file: &File) -> io::Result<()> {
-        fs::renameat(self.of(name), name, self.of(own), own)?;
-        let (taken, known) = (fs::statat(self.of(own), own, AtFlags::SYMLINK_NOFOLLOW)?, fs::fstat(file)?);
+        let (from, to) = (self.of(name)?, self.of(own)?);
+        fs::renameat(from, name, to, own)?;
+        let (taken, known) = (fs::statat(to, own, AtFlags::SYMLINK_NOFOLLOW)?, fs::fstat(file)?);
         if (taken.st_dev, taken.st_ino) == (known.st_dev, known.st_ino) {
             return Ok(());
         }
@@ -186,7 +207,7 @@ impl Staging {
 
     /// Puts a file of this receiver's own in the place of the one that all receivers know by a name.
     pub fn replace(&self, own: &str, name: &str) -> io::Result<()> {
-        Ok(fs::renameat(self.of(own), own, self.of(name), name)?)
+        Ok(fs::renameat(self.of(own)?, own, self.of(name)?, name)?)
     }
 
     /// A large file that another receiver has made, maybe at this moment.
@@ -203,10 +224,6 @@ impl Staging {
     /// A file's bytes, size, mode and time are on the disk after the next sync.
     pub fn prepare_sync(&self, file: &File) -> io::Result<()> {
         if self.syncs_each { file.sync_all() } else { Ok(()) }
-    }
-
-    pub fn names(&self) -> io::Result<Vec<Vec<u8>>> {
-        names_in(&self.directory)
     }
 
     /// Removes all that is in it, with what the other receivers have in theirs; `removed` hears of each file.
@@ -239,16 +256,15 @@ impl Staging {
     /// was made later.
     pub fn is_left(&self, entry: u64, size: u64, born_ns: i64) -> bool {
         let name = entry.to_string();
-        let found = fs::statat(self.of(&name), &name, AtFlags::SYMLINK_NOFOLLOW);
-        found.is_ok_and(|stat| is_own(&stat) && u64::try_from(stat.st_size) == Ok(size)) && born_ns == birth(self.of(&name), &name)
+        let Ok(directory) = self.of(&name) else { return false };
+        let found = fs::statat(directory, &name, AtFlags::SYMLINK_NOFOLLOW);
+        found.is_ok_and(|stat| is_own(&stat) && u64::try_from(stat.st_size) == Ok(size)) && born_ns == birth(directory, &name)
     }
 
     /// Returns whether a large entry has a file here.
     pub fn has(&self, entry: u64) -> bool {
-        {
-            let name = entry.to_string();
-            fs::statat(self.of(&name), &name, AtFlags::SYMLINK_NOFOLLOW).is_ok()
-        }
+        let name = entry.to_string();
+        self.of(&name).is_ok_and(|directory| fs::statat(directory, &name, AtFlags::SYMLINK_NOFOLLOW).is_ok())
     }
 }
 
@@ -260,6 +276,10 @@ fn names_in(directory: &OwnedFd) -> io::Result<Vec<Vec<u8>>> {
 
 fn clear(directory: &OwnedFd, removed: &dyn Fn()) -> io::Result<()> {
     names_in(directory)?.iter().try_for_each(|name| {
+        if shards::is_shard(name) {
+            shards::open(directory, name)?.map_or(Ok(()), |shard| clear(&shard, removed))?;
+            return Ok(answers::removed(fs::unlinkat(directory, OsStr::from_bytes(name), AtFlags::REMOVEDIR))?);
+        }
         answers::removed(fs::unlinkat(directory, OsStr::from_bytes(name), AtFlags::empty()))?;
         removed();
         Ok(())

@@ -25,6 +25,7 @@ use super::keeping;
 use super::measured::Measured;
 use super::parent::{Parent, in_own};
 use super::roots::reach;
+use super::shards;
 use super::staging::Staging;
 use cpt_ends::Version;
 use cpt_ends::problem::first_is_missing;
@@ -157,11 +158,11 @@ impl Tree {
         let staging = &home.staging;
         match staging.share(&own, &name) {
             Ok(()) => Ok(made),
-            Err(Errno::EXIST) => {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 staging.discard(&own);
                 staging.open_shared(&name)
             }
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error),
         }
     }
 
@@ -169,11 +170,11 @@ impl Tree {
     /// change time; none where it is gone already. It has its attributes already.
     pub fn place(&self, home: &Home, name: &str, path: &[u8], attributes: &Attributes) -> io::Result<Option<Version>> {
         let (parent, base) = split(path)?;
-        let (parent, staging) = (self.directory_at(parent)?, home.staging.of(name));
+        let (parent, staging) = (self.directory_at(parent)?, home.staging.of(name)?);
         if attributes.owner.is_none() && parent.hand_on(staging, name)? && attributes.xattrs.is_some() {
             keeping::apply(staging, OsStr::new(name), FileType::Unknown, attributes, None)?;
         }
-        self.move_to(staging, name, &parent, path)?;
+        self.move_to(home, name, &parent, path)?;
         let found = fs::statat(&**parent, OsStr::from_bytes(base), AtFlags::SYMLINK_NOFOLLOW).ok();
         let found = found.map(|stat| identity_of(&stat));
         if let (Some(keep), Some(found)) = (&self.keep, &found) {
@@ -208,14 +209,14 @@ impl Tree {
         if look(&parent, base).is_ok_and(|there| (there.st_dev, there.st_ino) == (before.st_dev, before.st_ino)) {
             return Ok(());
         }
-        let staging = &home.staging.directory;
+        let staging = home.staging.of(name)?;
         let linked = fs::linkat(&**first_parent, first_name, staging, name, AtFlags::empty());
         match answers::linked(linked, &before, staging, name) {
             // There may be only so many names.
             Err(error @ Errno::MLINK) => return Err(io::Error::new(io::ErrorKind::InvalidInput, error.to_string())),
             other => other?,
         }
-        self.move_to(staging, name, &parent, path)?;
+        self.move_to(home, name, &parent, path)?;
         let after = look(&parent, base)?;
         let after = identity_of(&after);
         let first = lock(&self.linked).note(&identity_of(&before), &after);
@@ -223,15 +224,13 @@ impl Tree {
     }
 
     /// Replaces what is in the place, or keeps it.
-    fn move_to(&self, staging: &OwnedFd, name: &str, parent: &OwnedFd, path: &[u8]) -> io::Result<()> {
+    fn move_to(&self, home: &Home, name: &str, parent: &OwnedFd, path: &[u8]) -> io::Result<()> {
+        let staging = home.staging.of(name)?;
         let not_moved = |error| self.not_moved(parent, error);
         if let Some(keep) = &self.keep {
             return keep.place(staging, name, parent, path, &not_moved);
         }
-        let base = split(path)?.1;
-        let base = OsStr::from_bytes(base);
-        let moved = in_own(parent, || fs::renameat(staging, name, parent, base));
-        answers::renamed(moved, staging, name, parent, base).map_err(not_moved)
+        home.staging.placer.place(staging, name, parent, OsStr::from_bytes(split(path)?.1)).map_err(not_moved)
     }
 
     /// The error of an entry that could not be moved to its place in `parent`.
@@ -361,6 +360,7 @@ impl Tree {
     /// Removes staging directories that are empty.
     pub fn remove_empty(&self) {
         let _ = self.homes.remove_others(None);
+        shards::remove_empty(&self.staging.directory);
         if let (Some(shared), Some(seat)) = (self.staging.shared(), self.seat) {
             let _ = fs::unlinkat(shared, seat.to_string(), AtFlags::REMOVEDIR);
         }

@@ -81,7 +81,7 @@ fn bits_that_the_file_system_or_the_mask_takes_away_are_known() {
     // What `open` without a mode of its own asks for is 0666.
     let mode = Mode::from_raw_mode(fs::fstat(&made).unwrap().st_mode);
     assert_eq!(tree.staging.masked & Mode::from_raw_mode(0o666), Mode::from_raw_mode(0o666) - mode);
-    assert!(tree.staging.names().unwrap().is_empty(), "the probe is gone");
+    assert_eq!(std::fs::read_dir(directory.path().join("in/.cpt-partial-t")).unwrap().count(), 0, "the probe is gone");
 }
 
 #[test]
@@ -91,11 +91,18 @@ fn what_an_earlier_process_left_is_no_obstacle() {
     let partial = directory.path().join("in/.cpt-partial-t");
     std::fs::write(partial.join("1-0"), "small").unwrap();
     std::fs::write(partial.join("7"), "large").unwrap();
+    // On a file system that is far.
+    std::fs::create_dir(partial.join("small.3")).unwrap();
+    std::fs::write(partial.join("small.3/1-3"), "small").unwrap();
     let tree = Tree::open(&directory.path().join("in"), &TransferId::new("t").unwrap(), None).unwrap();
     assert!(!partial.join("1-0").exists() && partial.join("7").exists());
+    assert!(!partial.join("small.3/1-3").exists());
+    std::fs::write(partial.join("small.3/1-3"), "of a receiver that has ended").unwrap();
     std::fs::write(partial.join("2-0"), "planted").unwrap();
     tree.staging.link("2-0", b"target").unwrap();
     assert_eq!(std::fs::read_link(partial.join("2-0")).unwrap(), Path::new("target"));
+    tree.remove_partial(&|| {}).unwrap();
+    assert!(!partial.exists());
 }
 
 #[test]

@@ -132,6 +132,10 @@ pub trait OpenDestination: Send + Sync {
     fn abandon(&self, entry: u64) -> io::Result<()>;
     /// Looks at what is there.
     fn view(&self) -> Box<dyn View + '_>;
+    /// Whether each look at an entry takes a round trip, so that many at once take no longer than one.
+    fn is_far(&self) -> bool {
+        false
+    }
     /// An error where somebody has taken away the destination, or what files wait in for their places: nothing could arrive any more.
     fn check_there(&self) -> io::Result<()>;
     /// How many entries are kept of what this transfer has replaced or removed.

@@ -16,7 +16,7 @@ use super::judge::{Judge, Judging};
 use super::lines::{Lines, lines_of, malformed};
 use super::reading::Reading;
 use crate::control::{Control, ControlError};
-use crate::defaults::{LOOK_LINES, LOOK_THREADS, STACK_BYTES};
+use crate::defaults::{LOOK_LINES, LOOK_LINES_FAR, LOOK_THREADS, LOOK_THREADS_FAR, STACK_BYTES};
 use crate::digest::{Digest, Proof};
 use crate::documents::plan::PlanListing;
 use crate::documents::survey::{listing_key, part_key};
@@ -55,12 +55,13 @@ struct Batch {
 impl Look<'_> {
     /// Looks at everything that is listed. Fails where the listing cannot be read, or is not the one of the plan.
     pub fn run(&self) -> Result<Found, ControlError> {
-        let (sender, queue) = sync_channel::<Batch>(2 * LOOK_THREADS);
+        let threads = if self.destination.is_far() { LOOK_THREADS_FAR } else { LOOK_THREADS };
+        let (sender, queue) = sync_channel::<Batch>(2 * threads);
         let (queue, found) = (Mutex::new(queue), Mutex::new(Found::default()));
         let Self { capabilities, placed, proof, reading, sent: ask, .. } = *self;
         let judging = Judging { capabilities, placed, proof, reading, ask, sent: OnceLock::new() };
         let read = std::thread::scope(|scope| {
-            for _ in 0..LOOK_THREADS {
+            for _ in 0..threads {
                 let work = || work(Judge::new(&judging, self.destination.view()), &queue, &found);
                 std::thread::Builder::new()
                     .name("look".to_owned())
@@ -82,13 +83,14 @@ impl Look<'_> {
         let mut digest = blake3::Hasher::new();
         // Those of the listing itself are read anyway.
         let parts = if self.listing.is_planned_whole() { 0 } else { self.listing.planned_parts };
+        let most = if self.destination.is_far() { LOOK_LINES_FAR } else { LOOK_LINES };
         let mut planned = Lines::new(self.control, self.prefix, &self.listing.planned_folder, parts)?;
         let (mut number, mut entry) = (0, 0);
         for part in 0..self.listing.parts {
             let text = Arc::new(self.control.read_object(&format!("{}{}", self.prefix, listing_key(part)), None)?);
             digest.update(&text);
             let mut equal = self.equal(part)?;
-            let mut lines = Vec::with_capacity(LOOK_LINES);
+            let mut lines = Vec::with_capacity(most);
             for line in lines_of(&text) {
                 let evidence = if self.listing.is_planned_whole() || planned.is_next(&text[line.clone()])? {
                     entry += 1;
@@ -101,7 +103,7 @@ impl Look<'_> {
                     continue;
                 }
                 lines.push((line, evidence));
-                if lines.len() >= LOOK_LINES {
+                if lines.len() >= most {
                     if !(self.is_wanted)() {
                         return Err(ControlError::Unavailable { what: "look".to_owned(), why: "nobody waits for it any more".to_owned() });
                     }

@@ -60,7 +60,8 @@ impl Committer {
                 let (on_disk, tries, waiting) = (on_disk.clone(), &tries, &waiting);
                 start("check").spawn_scoped(scope, move || checking::run(&self.site, &self.end, tries, waiting, &on_disk))?;
             }
-            let (mut next_sync, mut placing) = (None::<Instant>, Placing::new(self.placing_threads, &tries, &self.site.disk));
+            let (mut next_sync, mut placing) =
+                (None::<Instant>, Placing::new(self.placing_threads, self.site.destination.is_far(), &tries, &self.site.disk));
             while let Ok(first) = queue.recv() {
                 if let Some(next) = next_sync {
                     self.sending.wait_for_none(next);
@@ -78,7 +79,7 @@ impl Committer {
     }
 
     /// Syncs and places; returns how long the sync itself took too.
-    fn sync(&self, placing: &mut Placing<'_>, batch: Vec<Verified>) -> (OnDisk, Vec<Waiting>, Duration) {
+    fn sync(&self, placing: &mut Placing<'_>, mut batch: Vec<Verified>) -> (OnDisk, Vec<Waiting>, Duration) {
         let (mut chunks, mut memory) = (batch.len() as u64, batch.iter().map(|chunk| chunk.memory).sum::<usize>());
         let call = self.site.disk.enter();
         let began = Instant::now();
@@ -101,16 +102,19 @@ impl Committer {
         let call = self.site.disk.enter();
         let mut deliveries = Vec::with_capacity(batch.len());
         let (mut all_placed, mut in_doubt) = (Vec::with_capacity(batch.len()), Vec::new());
-        for (index, mut chunk) in batch.into_iter().enumerate() {
-            let come = match &synced {
-                Ok(()) if chunk.failures_at_start != failures => {
-                    Err(Refusal::Full("a sync failed while the chunk was arriving".to_owned()))
-                }
-                Ok(()) => match checked.remove(&index) {
-                    Some(refusal) => Err(refusal),
-                    None => placing.place_all(&self.site, &self.end, &mut chunk, &call).map_err(Refusal::from),
-                },
-                Err(error) => Err(Refusal::of(error, "sync: ")),
+        let refused = |(index, chunk): (usize, &Verified)| match &synced {
+            Ok(()) if chunk.failures_at_start != failures => Some(Refusal::Full("a sync failed while the chunk was arriving".to_owned())),
+            Ok(()) => checked.remove(&index),
+            Err(error) => Some(Refusal::of(error, "sync: ")),
+        };
+        let refused: Vec<Option<Refusal>> = batch.iter().enumerate().map(refused).collect();
+        let mut unrefused: Vec<&mut Verified> =
+            batch.iter_mut().zip(&refused).filter(|(_, refusal)| refusal.is_none()).map(|(chunk, _)| chunk).collect();
+        let mut placed = placing.place_all(&self.site, &self.end, &mut unrefused, &call).into_iter();
+        for (mut chunk, refusal) in batch.into_iter().zip(refused) {
+            let come = match refusal {
+                Some(refusal) => Err(refusal),
+                None => placed.next().unwrap_or_else(|| Err(io::Error::other("not placed").into())).map_err(Refusal::from),
             };
             match come {
                 Ok(Come { complete, in_doubt: files }) if files.is_empty() => {

@@ -1,6 +1,6 @@
 //! Files on their way from the partial directory to their places.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::sync::{Arc, Mutex};
 
@@ -116,7 +116,7 @@ pub struct Come {
 /// An entry, and what has come of it, or where it lands and why it could not be placed.
 type Placement = (u64, Result<Came, Unplaced>);
 
-/// Places chunks one after the other.
+/// Places the chunks of a batch.
 pub struct Placing<'a> {
     tempo: Tempo,
     tries: &'a Tries,
@@ -126,14 +126,20 @@ pub struct Placing<'a> {
 
 impl<'a> Placing<'a> {
     /// With so many threads where the file system is far.
-    pub fn new(threads: usize, tries: &'a Tries, disk: &'a UnderWay) -> Self {
-        Self { tempo: Tempo::default(), tries, threads, disk }
+    pub fn new(threads: usize, is_far: bool, tries: &'a Tries, disk: &'a UnderWay) -> Self {
+        Self { tempo: Tempo::of(is_far), tries, threads, disk }
     }
 
-    /// An entry that cannot be placed for a reason of its own is left out. The `call` goes on with each.
-    pub fn place_all(&mut self, site: &Site, end: &End, chunk: &mut Verified, call: &Call) -> Result<Come, Unplaced> {
+    /// What has come of each. An entry that cannot be placed for a reason of its own is left out. The `call` goes on with each entry.
+    pub fn place_all(&mut self, site: &Site, end: &End, chunks: &mut [&mut Verified], call: &Call) -> Vec<Result<Come, Unplaced>> {
+        let landed = chunks.iter_mut().map(|chunk| (chunk.chunk, std::mem::take(&mut chunk.landed))).collect();
+        let placed = self.place_each(&*site.destination, &site.files, landed, call);
+        chunks.iter_mut().zip(placed).map(|(chunk, placed)| self.come(site, end, chunk, placed)).collect()
+    }
+
+    fn come(&self, site: &Site, end: &End, chunk: &Verified, placed: Vec<Placement>) -> Result<Come, Unplaced> {
         let mut come = Come::default();
-        let mut placed = self.place_each(&*site.destination, &site.files, std::mem::take(&mut chunk.landed), call).into_iter();
+        let mut placed = placed.into_iter();
         for (entry, result) in placed.by_ref() {
             match result {
                 Ok(Came::Complete(entries)) => come.complete += entries,
@@ -156,37 +162,86 @@ impl<'a> Placing<'a> {
         Ok(come)
     }
 
-    /// The result of each. Where the file system is far, files are placed on several threads. What must follow others is not, and of a
-    /// destination that fails nothing more is asked.
-    fn place_each(&mut self, destination: &dyn OpenDestination, files: &Files, landed: Vec<Landed>, call: &Call) -> Vec<Placement> {
-        let is_free = |item: &Landed| matches!(item, Landed::Whole { kind, .. } if *kind != Kind::Hardlink);
-        let is_far = self.threads > 1 && self.tempo.is_slow() && landed.iter().all(is_free);
+    /// The result of each entry of each chunk. Where the destination fails, nothing more of the chunk is placed.
+    fn place_each(
+        &mut self,
+        destination: &dyn OpenDestination,
+        files: &Files,
+        chunks: Vec<(u64, Vec<Landed>)>,
+        call: &Call,
+    ) -> Vec<Vec<Placement>> {
+        let is_far = self.threads > 1 && self.tempo.is_slow();
+        groups(chunks, is_far).into_iter().flat_map(|group| self.place_group(destination, files, group, call)).collect()
+    }
+
+    fn place_group(&mut self, destination: &dyn OpenDestination, files: &Files, group: Group, call: &Call) -> Vec<Vec<Placement>> {
+        let Group { is_at_once, chunks, .. } = group;
         let disk = self.disk;
-        let place = |item: Landed| {
+        let place = |(chunk, item): (usize, Landed)| {
             // One that does not return is seen though others do.
-            let _own = is_far.then(|| disk.enter());
+            let _own = is_at_once.then(|| disk.enter());
             let (entry, path) = (item.entry(), item.path().to_vec());
             let (result, time) = timed(|| place(destination, files, item));
             call.goes_on();
-            ((entry, result.map_err(|error| Unplaced::at(&path, error))), time)
+            (chunk, (entry, result.map_err(|error| Unplaced::at(&path, error))), time)
         };
-        let (threads, at_once) = if is_far { (self.threads, AHEAD_NAMES) } else { (1, 1) };
-        let (mut placed, mut landed) = (Vec::with_capacity(landed.len()), landed.into_iter());
+        let (threads, ahead) = if is_at_once { (self.threads, AHEAD_NAMES) } else { (1, 1) };
+        let mut placed: Vec<Vec<Placement>> = chunks.iter().map(|landed| Vec::with_capacity(landed.len())).collect();
+        let (mut left, mut failed) = (by_turns(chunks).into_iter(), HashSet::new());
         loop {
-            let next: Vec<Landed> = landed.by_ref().take(at_once).collect();
-            if next.is_empty() || placed.last().is_some_and(|(_, result)| fails(result)) {
+            let next: Vec<(usize, Landed)> = left.by_ref().filter(|(chunk, _)| !failed.contains(chunk)).take(ahead).collect();
+            if next.is_empty() {
                 return placed;
             }
-            for (result, time) in thread::map(threads, next, place) {
+            for (chunk, result, time) in thread::map(threads, next, place) {
                 self.tempo.note(time);
-                placed.push(result);
+                if fails(&result) {
+                    failed.insert(chunk);
+                }
+                placed[chunk].push(result);
             }
         }
     }
 }
 
+/// Chunks that are placed together.
+struct Group {
+    /// Nothing in them must follow anything else, and the file system is far.
+    is_at_once: bool,
+    numbers: HashSet<u64>,
+    chunks: Vec<Vec<Landed>>,
+}
+
+/// In their order. Of a chunk that came on two streams the second finds the first in its place.
+fn groups(chunks: Vec<(u64, Vec<Landed>)>, is_far: bool) -> Vec<Group> {
+    let is_free = |item: &Landed| matches!(item, Landed::Whole { kind, .. } if *kind != Kind::Hardlink);
+    let mut groups: Vec<Group> = Vec::new();
+    for (number, landed) in chunks {
+        let is_at_once = is_far && landed.iter().all(is_free);
+        match groups.last_mut() {
+            Some(group) if is_at_once && group.is_at_once && !group.numbers.contains(&number) => {
+                group.numbers.insert(number);
+                group.chunks.push(landed);
+            }
+            _ => groups.push(Group { is_at_once, numbers: HashSet::from([number]), chunks: vec![landed] }),
+        }
+    }
+    groups
+}
+
+/// The items of several lists by turns: those of one chunk are often of one directory, which takes one change at a time.
+fn by_turns<T>(lists: Vec<Vec<T>>) -> Vec<(usize, T)> {
+    let mut items: Vec<(usize, (usize, T))> = lists
+        .into_iter()
+        .enumerate()
+        .flat_map(|(list, items)| items.into_iter().enumerate().map(move |(at, item)| (at, (list, item))))
+        .collect();
+    items.sort_by_key(|(at, _)| *at);
+    items.into_iter().map(|(_, item)| item).collect()
+}
+
 /// Returns whether the destination takes nothing more, whatever the entry.
-fn fails(result: &Result<Came, Unplaced>) -> bool {
+fn fails((_, result): &Placement) -> bool {
     result.as_ref().is_err_and(|unplaced| reach(&unplaced.error) == Reach::Destination)
 }
 

@@ -130,11 +130,7 @@ impl SmallFile for Slow {
 }
 
 fn slow<'a>(tries: &'a Tries, disk: &'a UnderWay) -> Placing<'a> {
-    let mut placing = Placing::new(THREADS_AT_ONCE, tries, disk);
-    for _ in 0..9 {
-        placing.tempo.note(Duration::from_secs(1));
-    }
-    placing
+    Placing::new(THREADS_AT_ONCE, true, tries, disk)
 }
 
 /// Places files of this kind, of which `failing` fails, where as many at once as `together` are needed; with what threads did so.
@@ -147,8 +143,10 @@ fn place_slowly(kind: Kind, together: usize, failing: u64) -> (Vec<(u64, bool)>,
         Landed::Whole { entry, kind, file: Box::new(file), path: b"file".to_vec(), digest: [1; 32] }
     };
     let (tries, disk) = (Tries::default(), UnderWay::default());
-    let results = slow(&tries, &disk).place_each(&*destination, &files, (0..8).map(item).collect(), &disk.enter());
-    let placed = results.into_iter().map(|(entry, result)| (entry, result.is_ok())).collect();
+    // Of two chunks.
+    let chunks = [0..4, 4..8].map(|entries| (entries.start, entries.map(item).collect()));
+    let results = slow(&tries, &disk).place_each(&*destination, &files, chunks.into(), &disk.enter());
+    let placed = results.into_iter().flatten().map(|(entry, result)| (entry, result.is_ok())).collect();
     (placed, threads.lock().unwrap().clone())
 }
 
@@ -205,4 +203,25 @@ fn a_large_file_is_not_left_out_because_several_of_its_chunks_failed_once_or_ano
     }
     assert_eq!([(); 9].map(|()| leaves_out(3, superseded("another stream took the part over"))), [None; 9]);
     assert_eq!(leaves_out(3, Errno::STALE.into()), Some(SkipReason::DestinationRefused));
+}
+
+#[test]
+fn files_of_several_chunks_are_placed_by_turns_and_what_must_follow_others_follows_them() {
+    assert_eq!(by_turns(vec![vec![1, 2, 3], vec![4], vec![5, 6]]), [(0, 1), (1, 4), (2, 5), (0, 2), (2, 6), (0, 3)]);
+
+    let folder = tempfile::tempdir().unwrap();
+    let (destination, _) = open(folder.path());
+    let of = |kind| {
+        let mut item = whole(&*destination, 1, "file", b"");
+        if let Landed::Whole { kind: is, .. } = &mut item {
+            *is = kind;
+        }
+        vec![item]
+    };
+    let chunks = || {
+        [(1, Kind::File), (2, Kind::File), (2, Kind::File), (3, Kind::Hardlink), (4, Kind::File)].map(|(number, kind)| (number, of(kind)))
+    };
+    let sizes = |is_far| groups(chunks().into(), is_far).iter().map(|group| (group.is_at_once, group.chunks.len())).collect::<Vec<_>>();
+    assert_eq!(sizes(true), [(true, 2), (true, 1), (false, 1), (true, 1)], "a chunk's second copy follows the first");
+    assert_eq!(sizes(false), [(false, 1); 5]);
 }

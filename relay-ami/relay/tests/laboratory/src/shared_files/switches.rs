@@ -112,6 +112,11 @@ impl Switches {
             ["squash-root"] => self.state().habits.squashes_root = true,
             ["clock", seconds] => self.state().habits.clock = seconds.parse().map_err(|_| format!("no number: {seconds}"))?,
             ["time-step", nanoseconds] => self.state().habits.step_ns = number(nanoseconds)?,
+            ["served"] => {
+                let state = self.state();
+                let each: Vec<String> = state.served.iter().map(|(call, times)| format!("{call}={times}")).collect();
+                return Ok(each.join(" "));
+            }
             ["served", call] => return Ok(self.state().served.get(call).copied().unwrap_or(0).to_string()),
             // How many answers of a call are still to be lost.
             ["left", call] => return Ok(self.state().lost.get(*call).map_or(0, |(left, _)| *left).to_string()),
