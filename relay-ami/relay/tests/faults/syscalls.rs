@@ -238,22 +238,25 @@ fn each_file_is_synced() {
     let hand = Hand::plan();
     // The kernel's answer, with `FUSE_SUPER_MAGIC` in place of the type.
     let served = "inject=fstatfs:poke_exit=@arg2=4655736500000000";
-    let receiver = hand.receive(&["strace", "-f", "-y", "-s", "256", "-o", "calls", "-e", "trace=fstatfs,fsync,renameat", "-e", served]);
+    let receiver = hand.receive(&["strace", "-f", "-y", "-s", "256", "-o", "calls", "-e", "trace=fstatfs,fsync,linkat", "-e", served]);
     let (status, errors) = hand.send("2", "6");
     assert!(status.success(), "{errors}");
     assert!(ended(receiver).success());
     let calls = hand.text("calls");
     let destination = hand.path("destination").canonicalize().unwrap();
-    let mut synced = Vec::new();
+    let (mut synced, mut moved) = (Vec::new(), 0);
     for call in calls.lines() {
         // Of two calls at a time both are cut into a line that begins and one that ends.
         if let Some((_, place)) = call.split_once("fsync(") {
             synced.push(place.split(['<', '>']).nth(1).unwrap().to_owned());
-        } else if let Some((_, moved)) = call.split_once(".cpt-partial-local>, \"") {
-            let partial = destination.join(".cpt-partial-local").join(moved.split('"').next().unwrap()).display().to_string();
+        } else if let Some((_, partial)) = call.split_once("linkat(").and_then(|(_, from)| from.split_once("/.cpt-partial-local/")) {
+            let partial = partial.replacen(">, \"", "/", 1);
+            let partial = destination.join(".cpt-partial-local").join(partial.split('"').next().unwrap()).display().to_string();
+            moved += 1;
             assert!(call.contains("\"link\"") || synced.contains(&partial), "{call} before a sync of {partial}");
         }
     }
+    assert!(moved > 6, "{calls}");
     for name in names(&hand.path("destination")).iter().filter(|name| hand.path("destination").join(name).is_dir()) {
         // Its own name is in the one above.
         let above = destination.join(name).parent().unwrap().display().to_string();

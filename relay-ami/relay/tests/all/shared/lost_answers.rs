@@ -49,8 +49,20 @@ pub fn arrives(transfer: &mut Transfer) {
     transfer.assert_same_trees();
 }
 
+/// Other files are in the places of some, which are renamed over them.
+fn fill_places(transfer: &Transfer) {
+    let server = transfer.directory.path().join("server");
+    fs::create_dir(server.join("d")).unwrap();
+    for number in 0..6 {
+        fs::write(server.join(format!("d/f{number}")), b"older").unwrap();
+    }
+}
+
 fn loses(call: &str, times: u64) {
     let Some((mut transfer, mut client)) = to_shared(Locks::Shared) else { return };
+    if call == "rename" {
+        fill_places(&transfer);
+    }
     client.tell(&format!("lose {call} {times}"));
     arrives(&mut transfer);
     assert!(client.left(call) < times, "{call} was never called");
@@ -71,11 +83,14 @@ macro_rules! lost {
 
 /// As a mount says it that gives up (`soft`): the next try finds what the first one has done.
 #[test]
-fn files_whose_rename_ended_in_an_error_and_was_done_are_in_their_places() {
-    for call in ["rename", "mkdir", "setattr", "write"] {
+fn files_whose_move_ended_in_an_error_and_was_done_are_in_their_places() {
+    for call in ["rename", "link", "unlink", "mkdir", "setattr", "write"] {
         let mut transfer = Transfer::plan(CHUNK, Some(3), fill);
         let server = transfer.directory.path().join("server");
         fs::create_dir(&server).unwrap();
+        if call == "rename" {
+            fill_places(&transfer);
+        }
         let Some(mut client) = Client::mount(&server, transfer.destination(), Locks::Shared) else { return };
         // The receiver has its own directory by then.
         client.tell("hang write");
@@ -99,7 +114,7 @@ fn files_whose_rename_ended_in_an_error_and_was_done_are_in_their_places() {
 lost! {
     files_whose_rename_is_not_answered_are_in_their_places: "rename",
     directories_whose_making_is_not_answered_are_there: "mkdir",
-    further_names_whose_making_is_not_answered_are_there: "link",
+    files_and_further_names_whose_making_is_not_answered_are_there: "link",
     symbolic_links_whose_making_is_not_answered_are_there: "symlink",
     what_is_removed_without_an_answer_is_gone: "unlink",
     directories_that_are_removed_without_an_answer_are_gone: "rmdir",

@@ -22,7 +22,7 @@ fn a_directory_that_another_machine_has_made_anew_gets_its_files() {
     let server = transfer.directory.path().join("server");
     fs::create_dir(&server).unwrap();
     let Some(mut client) = Client::mount(&server, transfer.destination(), Locks::Shared) else { return };
-    client.tell("hang rename");
+    client.tell("hang link");
     let receiver = transfer.receive();
     transfer.members(vec![path("direct", &[], receiver.address)]);
     let sender = transfer.send(None);
@@ -75,7 +75,7 @@ fn a_server_of_whole_seconds_gets_each_file_once() {
 
 #[test]
 fn a_client_that_hangs_and_is_released_has_lost_nothing() {
-    for call in ["mkdir", "rename", "write", "fsync"] {
+    for call in ["mkdir", "link", "unlink", "write", "fsync"] {
         let Some((mut transfer, mut client)) = to_shared(Locks::Shared) else { return };
         client.tell(&format!("hang {call}"));
         let receiver = transfer.receive();
