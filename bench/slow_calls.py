@@ -46,6 +46,11 @@ class Machine:
             raise BenchError(f"{mount} is not mounted")
         self._switches, self._answers = self._client.stdin, self._client.stdout
 
+    @property
+    def pid(self) -> int:
+        """Of the client."""
+        return self._client.pid
+
     def tell(self, switch: str) -> None:
         """Change how the client serves; raises BenchError where it does not take that."""
         print(switch, file=self._switches, flush=True)
@@ -54,7 +59,7 @@ class Machine:
 
     def argv(self, *words: str) -> list[str]:
         """A call of the daemon's roles by hand, in this namespace."""
-        return ["nsenter", "--mount", "--target", str(self._client.pid), str(PROGRAMS / "cpt-laboratory"), *words]
+        return ["nsenter", "--mount", "--target", str(self.pid), str(PROGRAMS / "cpt-laboratory"), *words]
 
     def end(self) -> None:
         """Unmount."""
@@ -83,12 +88,14 @@ def small_files(work: Path, count: int = COUNT) -> list[Result]:
     note = f"{count:,} files in {alone:.1f} s with one machine at each end, {together:.1f} s with {MACHINES}"
     return [
         Result(f"{MACHINES} + {MACHINES} machines / 1 + 1", alone / together, "", LEAST_RATIO, "higher", note),
-        Result(f"{MACHINES} + {MACHINES}: processors busy", busy, "of all", MOST_BUSY, "lower", "clients in it"),
+        Result(
+            f"{MACHINES} + {MACHINES}: processors busy", busy, "of all", MOST_BUSY, "lower", "by daemons and clients"
+        ),
     ]
 
 
 def _moved(work: Path, source: Path, count: int) -> tuple[float, float]:
-    """Seconds, and which part of all processors' time was used."""
+    """Seconds, and which part of all processors' time daemons and clients have used."""
     home = work / f"of-{count}"
     control, here, there, arrived = (home / name for name in ("control", "here", "there", "arrived"))
     for folder in (control, here, there, arrived):
@@ -109,17 +116,18 @@ def _moved(work: Path, source: Path, count: int) -> tuple[float, float]:
             received.append(stack.enter_context(running(argv, home / f"r{number}.log")))
             until(partial(_is_ready, ready), f"r{number}", received, TIMEOUT)
         _lay_out(control, count)
-        before, begun, sent = _ticks(), time.monotonic(), []
+        begun, sent = time.monotonic(), []
         for number, machine in enumerate(senders):
             options = ["--seat", f"s{number}", "--route-key", str(home / f"s{number}.key"), *several]
             sent.append(stack.enter_context(running(machine.argv("send", *common, *options), home / f"s{number}.log")))
         _until_one_has_ended(sent, received)
-        seconds, after = time.monotonic() - begun, _ticks()
+        seconds = time.monotonic() - begun
+        used = sum(_cpu_seconds(one.pid) for one in (*sent, *received, *senders, *receivers))
         for program in (*sent, *received):
             program.stop()
     if files.digests(source) != files.digests(arrived):
         raise BenchError("what arrived is not what was sent")
-    busy = 1 - (after[1] - before[1]) / (after[0] - before[0])
+    busy = used / seconds / (os.cpu_count() or 1)
     say(f"  {count} + {count} machines: {seconds:.1f} s, processors {busy:.0%} busy")
     return seconds, busy
 
@@ -158,7 +166,7 @@ def _until_one_has_ended(sent: Sequence[Program], received: Sequence[Program]) -
         time.sleep(0.01)
 
 
-def _ticks() -> tuple[int, int]:
-    """All ticks of the processors since the machine's start, and the idle ones of them."""
-    fields = [int(field) for field in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
-    return sum(fields), fields[3] + fields[4]
+def _cpu_seconds(pid: int) -> float:
+    """What a program has used since its start, also one that has ended and was not waited for."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
