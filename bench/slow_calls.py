@@ -122,7 +122,8 @@ def _moved(work: Path, source: Path, count: int) -> tuple[float, float]:
             sent.append(stack.enter_context(running(machine.argv("send", *common, *options), home / f"s{number}.log")))
         _until_one_has_ended(sent, received)
         seconds = time.monotonic() - begun
-        used = sum(_cpu_seconds(one.pid) for one in (*sent, *received, *senders, *receivers))
+        pids = [program.pid for program in (*sent, *received)] + [machine.pid for machine in (*senders, *receivers)]
+        used = sum(_cpu_seconds(pid) for pid in pids)
         for program in (*sent, *received):
             program.stop()
     if files.digests(source) != files.digests(arrived):
