@@ -32,7 +32,7 @@ impl Filesystem for Client {
     fn lookup(&self, request: &Request, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let found = self.call(request, "lookup", || self.nodes.look_up(&self.nodes.get(parent)?, name));
         match found {
-            Ok((_, stat)) => reply.entry(&self.stale(), &self.attributes(&stat, INodeNo(stat.st_ino)), Generation(0)),
+            Ok((_, stat)) => self.entry(parent, name, &stat, reply),
             // That there is none is believed as long.
             Err(why) if why.code() == Errno::ENOENT.code() && !self.stale().is_zero() => {
                 match self.nodes.get(parent).and_then(|parent| parent.stat()) {
@@ -49,10 +49,8 @@ impl Filesystem for Client {
     }
 
     fn getattr(&self, request: &Request, inode: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
-        match self.call(request, "getattr", || self.nodes.get(inode)?.stat()) {
-            Ok(stat) => reply.attr(&self.stale(), &self.attributes(&stat, inode)),
-            Err(why) => reply.error(why),
-        }
+        let found = self.call(request, "getattr", || self.nodes.get(inode)?.stat());
+        self.answer_attributes(found, inode, reply);
     }
 
     fn setattr(
@@ -94,10 +92,7 @@ impl Filesystem for Client {
             }
             node.stat()
         });
-        match done {
-            Ok(stat) => reply.attr(&self.stale(), &self.attributes(&stat, inode)),
-            Err(why) => reply.error(why),
-        }
+        self.answer_attributes(done, inode, reply);
     }
 
     fn readlink(&self, request: &Request, inode: INodeNo, reply: ReplyData) {
@@ -203,6 +198,7 @@ impl Filesystem for Client {
         let found = done.and_then(|()| self.nodes.get(parent).and_then(|parent| self.nodes.look_up(&parent, name)).map_err(told));
         match found.and_then(|(_, stat)| file.map(|file| (stat, file)).ok_or(Errno::EIO)) {
             Ok((stat, file)) => {
+                self.nodes.named(parent, name);
                 let inode = INodeNo(stat.st_ino);
                 let handle = FileHandle(self.nodes.keep(inode, Opened::File(Arc::new(file.into()))));
                 reply.created(&self.stale(), &self.attributes(&stat, inode), Generation(0), handle, FopenFlags::empty());

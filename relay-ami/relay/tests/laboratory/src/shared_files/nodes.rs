@@ -1,7 +1,7 @@
 //! The server's files that the kernel knows of, and the ones that are open.
 
-use std::collections::HashMap;
-use std::ffi::OsStr;
+use std::collections::{HashMap, VecDeque};
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::PathBuf;
@@ -34,6 +34,9 @@ impl Node {
     }
 }
 
+/// Half of what many machines let a process have open.
+const MOST_KNOWN: usize = 10_000;
+
 struct Known {
     node: Node,
     lookups: u64,
@@ -59,6 +62,8 @@ struct Tables {
     known: HashMap<u64, Known>,
     handles: HashMap<u64, Opened>,
     last_handle: u64,
+    /// Names by which the kernel knows files, by their directories, oldest first.
+    names: VecDeque<(INodeNo, OsString)>,
 }
 
 pub struct Nodes {
@@ -113,6 +118,18 @@ impl Nodes {
     /// All handles of this client are stale until their names are asked for again.
     pub fn make_stale(&self) {
         self.tables().known.values_mut().for_each(|known| known.is_stale = true);
+    }
+
+    /// The kernel knows a file by this name from now on.
+    pub fn named(&self, parent: INodeNo, name: &OsStr) {
+        self.tables().names.push_back((parent, name.to_owned()));
+    }
+
+    /// Names that the kernel shall forget, since it knows more files than there may be descriptors.
+    pub fn too_many(&self) -> Vec<(INodeNo, OsString)> {
+        let mut tables = self.tables();
+        let (more, names) = (tables.known.len().saturating_sub(MOST_KNOWN), tables.names.len());
+        tables.names.drain(..more.min(names)).collect()
     }
 
     pub fn keep(&self, inode: INodeNo, opened: Opened) -> u64 {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use fuser::{Errno, Generation, INodeNo, Notifier, ReplyEmpty, ReplyEntry, ReplyStatfs, ReplyXattr, Request};
+use fuser::{Errno, Generation, INodeNo, Notifier, ReplyAttr, ReplyEmpty, ReplyEntry, ReplyStatfs, ReplyXattr, Request};
 use nix::unistd::{Gid, Uid, setfsgid, setfsuid};
 use rustix::fs::{FlockOperation, Mode, OFlags, Stat, StatVfs};
 
@@ -89,7 +89,20 @@ impl Client {
     pub fn answer(&self, done: Result<(), Errno>, parent: INodeNo, name: &OsStr, reply: ReplyEntry) {
         let found = done.and_then(|()| self.nodes.get(parent).and_then(|parent| self.nodes.look_up(&parent, name)).map_err(told));
         match found {
-            Ok((_, stat)) => reply.entry(&self.stale(), &self.attributes(&stat, INodeNo(stat.st_ino)), Generation(0)),
+            Ok((_, stat)) => self.entry(parent, name, &stat, reply),
+            Err(why) => reply.error(why),
+        }
+    }
+
+    /// The kernel knows this file by this name from now on.
+    pub fn entry(&self, parent: INodeNo, name: &OsStr, stat: &Stat, reply: ReplyEntry) {
+        self.nodes.named(parent, name);
+        reply.entry(&self.stale(), &self.attributes(stat, INodeNo(stat.st_ino)), Generation(0));
+    }
+
+    pub fn answer_attributes(&self, found: Result<Stat, Errno>, inode: INodeNo, reply: ReplyAttr) {
+        match found {
+            Ok(stat) => reply.attr(&self.stale(), &self.attributes(&stat, inode)),
             Err(why) => reply.error(why),
         }
     }
