@@ -1,6 +1,7 @@
 """`make bench-sets`: several machines at an end, each held to its own rate, against the sum of what they may move."""
 
 import argparse
+import shutil
 import sys
 from dataclasses import dataclass
 from functools import partial
@@ -78,9 +79,13 @@ class Site:
             chosen.append(free[0])
         return {"instanceIds": chosen} if len(chosen) > 1 else {"instanceId": chosen[0]}
 
+    def destination(self, name: str) -> Path:
+        """Where the tree of a case arrives."""
+        return self.account.work / f"out-{name}"
+
     def run(self, name: str, case: Case, source: Path) -> list[Result]:
         """Move the tree; the part of the sum of rates that was reached. Raises SystemExit where it did not arrive."""
-        destination = self.account.work / f"out-{name}"
+        destination = self.destination(name)
         request = {
             "source": {**self.ends(HOME, case.senders), "region": HOME, "paths": [str(source)]},
             "destination": {**self.ends(OTHER, case.receivers), "region": OTHER, "path": str(destination)},
@@ -112,12 +117,16 @@ def main() -> int:
     caps = {"interRegionMBps": CAP_MB_S, "intraRegionMBps": INSIDE_MB_S, "byType": by_type}
     config = LocalConfig.model_validate({"port": 0, "instances": "netns", "caps": caps, "bootSeconds": 2.0})
     results: list[Result] = []
-    with workspace("cpt-sets-") as work, LocalCloud(config, work / "state") as cloud:
-        site = Site(cloud, work)
-        for name in [name for name in options.cases if name != SLOW_CALLS]:
-            case = CASES[name]
-            source = make_files(work / f"set-{name}", large_bytes=int(options.seconds * case.mb_s * 1e6))
-            results += measured(name, partial(site.run, name, case, source), (TimeoutError,))
+    if names := [name for name in options.cases if name != SLOW_CALLS]:
+        with workspace("cpt-sets-") as work, LocalCloud(config, work / "state") as cloud:
+            site = Site(cloud, work)
+            for name in names:
+                case = CASES[name]
+                source = make_files(work / f"set-{name}", large_bytes=int(options.seconds * case.mb_s * 1e6))
+                results += measured(name, partial(site.run, name, case, source), (TimeoutError,))
+                # Memory would not bear those of all cases.
+                for folder in (source, site.destination(name)):
+                    shutil.rmtree(folder, ignore_errors=True)
     if SLOW_CALLS in options.cases:
         with workspace("cpt-slow-calls-") as work:
             results += measured(SLOW_CALLS, partial(small_files, work, options.files), (BenchError,))
