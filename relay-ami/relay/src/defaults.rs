@@ -150,6 +150,9 @@ pub const LOOK_AGAIN: [Duration; 3] = [Duration::from_millis(100), Duration::fro
 /// Times that a file is read again because its change time has moved while it was read: names of it that are made or removed, a mode, an
 /// owner. With a snapshot by hard links each hour that is most of a day.
 pub const SECOND_LOOKS: u32 = 16;
+/// Entries in a row that a sender beside others may fail to read before it is taken for its machine's trouble. A damaged directory of a tree has
+/// fewer that cannot be opened for the moment, and a mount that is gone fails every one.
+pub const MOST_UNREAD: u64 = 64;
 /// Times that the files that differ at the end are sent again: what spoiled them thrice would spoil them a fourth time.
 pub const REPAIR_ROUNDS: u32 = 3;
 /// Entries left out that the sender's log names, and that an error's words count up from.

@@ -211,7 +211,9 @@ impl Sender {
             Ok(send::Outcome::Stopped | send::Outcome::LeftToAnother) => Ok(ExitCode::SUCCESS),
             Ok(send::Outcome::Fenced) => Err(CliError::Fenced),
             Err(SendError::Plan(why)) => Err(CliError::failed(Failure::PlanInvalid, why)),
-            Err(error @ (SendError::Io(_) | SendError::OtherProof { .. })) => Err(CliError::failed(Failure::SenderError, error)),
+            Err(error @ (SendError::Io(_) | SendError::OtherProof { .. } | SendError::Unread)) => {
+                Err(CliError::failed(Failure::SenderError, error))
+            }
             Err(SendError::DestinationFull(why)) => Err(CliError::failed(Failure::DestinationFull, why)),
             // The newer sender goes on; this one has nothing to announce.
             Err(SendError::Control(error @ ControlError::LeaseLost { .. })) => {

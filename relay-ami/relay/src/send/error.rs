@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Mutex;
 
 use crate::control::ControlError;
+use crate::defaults;
 use crate::thread::lock;
 
 /// The sender cannot go on.
@@ -19,6 +20,9 @@ pub enum SendError {
     /// The receiver digests otherwise, so nothing that is sent could count.
     #[error("verify is for {ours} here, and for {theirs} at the receiver; both ends of a transfer need the same")]
     OtherProof { ours: &'static str, theirs: &'static str },
+    /// This machine can read nothing of the source any more, and others send too.
+    #[error("{} entries in a row could not be read on this machine; others send what it lacks", defaults::MOST_UNREAD)]
+    Unread,
     #[error(transparent)]
     Control(#[from] ControlError),
 }

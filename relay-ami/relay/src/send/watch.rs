@@ -93,6 +93,9 @@ impl Watch {
                 if sharing.is_retired() {
                     return Ok(Outcome::Fenced);
                 }
+                if self.chunks.skipped.unread_in_a_row() >= defaults::MOST_UNREAD && sharing.has_others() {
+                    return Err(SendError::Unread);
+                }
             }
             let now = Instant::now();
             self.chunks.queue.wait(next_watch.saturating_duration_since(now).min(self.lanes.rests_for(now)));

@@ -1,6 +1,6 @@
 //! Entries that are left out because of a problem of their own, while everything beside them is sent.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -13,6 +13,9 @@ use crate::defaults::{PART_LINES, SKIPPED_NAMED, SKIPPED_TEXT_BYTES};
 use crate::documents::entry::{Kind, Segment};
 use crate::documents::event::SkipReason;
 use crate::thread::lock;
+
+/// Entries that are tried once more, with some 300 bytes of each in memory.
+const MOST_UNTRIED: usize = 10_000;
 
 /// Why an entry is left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +32,8 @@ pub struct Skipped {
     journal: Arc<SentJournal>,
     /// The number of entries in `state`: whoever reads the source asks at every buffer.
     count: AtomicU64,
+    /// Entries in a row that this process could not read.
+    unread: AtomicU64,
 }
 
 #[derive(Default)]
@@ -41,6 +46,8 @@ struct State {
     bytes: u64,
     /// Those that are not written down for another sender yet; none where there is no other.
     fresh: Option<Vec<LeftOut>>,
+    /// What another machine, or an earlier process of this one, could not read, and this one is to try.
+    untried: BTreeMap<u64, LeftOut>,
 }
 
 struct Entry {
@@ -70,6 +77,16 @@ struct Line<'a> {
 }
 
 impl State {
+    /// The same, unless the source is to blame as another process saw it: then this one is to try, as far as there is room to know that.
+    fn take_or_try(&mut self, left_out: LeftOut) -> Option<LeftOut> {
+        let is_sources = matches!(left_out.reason, SkipReason::SourceUnreadable | SkipReason::SourceChanged);
+        if !is_sources || self.untried.len() >= MOST_UNTRIED {
+            return Some(self.take(left_out));
+        }
+        self.untried.insert(left_out.entry, left_out);
+        None
+    }
+
     /// Returns what is to be noted of it, with as much text as there was room for.
     fn take(&mut self, mut left_out: LeftOut) -> LeftOut {
         let LeftOut { entry, kind, reason, .. } = left_out;
@@ -103,11 +120,47 @@ impl Skipped {
     /// With what earlier senders of this seat have left out. `has_others`: it is written down for those of other seats.
     pub fn going_on_from(left_out: Vec<LeftOut>, journal: Arc<SentJournal>, has_others: bool) -> Self {
         let mut state = State { fresh: has_others.then(Vec::new), ..State::default() };
-        left_out.into_iter().for_each(|one| {
-            state.take(one);
-        });
+        for one in left_out {
+            if has_others {
+                state.take_or_try(one);
+            } else {
+                state.take(one);
+            }
+        }
         let count = AtomicU64::new(state.entries.len() as u64);
-        Self { state: Mutex::new(state), journal, count }
+        Self { state: Mutex::new(state), journal, count, unread: AtomicU64::new(0) }
+    }
+
+    /// How many entries in a row this process could not read; where others can read them, it is its machine that fails.
+    pub fn unread_in_a_row(&self) -> u64 {
+        self.unread.load(Ordering::Relaxed)
+    }
+
+    /// An entry could be read.
+    pub fn was_read(&self) {
+        self.unread.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether this process has left out something that another machine may be able to read.
+    pub fn has_unread(&self) -> bool {
+        lock(&self.state).entries.values().any(|entry| entry.reason == SkipReason::SourceUnreadable)
+    }
+
+    /// What is to be tried once more before it is left out.
+    pub fn untried(&self) -> Vec<u64> {
+        lock(&self.state).untried.keys().copied().collect()
+    }
+
+    /// All that was untried has been begun, but for what comes no more since there is no room for it: that is left out.
+    pub fn tried(&self, comes_again: &BTreeSet<u64>) {
+        let mut state = lock(&self.state);
+        for (entry, left_out) in std::mem::take(&mut state.untried) {
+            if !comes_again.contains(&entry) && !state.entries.contains_key(&entry) {
+                let noted = state.take(left_out);
+                self.journal.note_left_out(&noted);
+            }
+        }
+        self.count.store(state.entries.len() as u64, Ordering::SeqCst);
     }
 
     /// Leaves an entry out from now on; the problem that was noted first stays.
@@ -115,6 +168,9 @@ impl Skipped {
         let mut state = lock(&self.state);
         if state.entries.contains_key(&segment.entry) {
             return;
+        }
+        if reason == SkipReason::SourceUnreadable {
+            self.unread.fetch_add(1, Ordering::Relaxed);
         }
         let noted = state.take(LeftOut::of(segment, reason, message));
         self.journal.note_left_out(&noted);
@@ -126,12 +182,13 @@ impl Skipped {
         lock(&self.state).fresh.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Another sender has left these out.
+    /// Another sender has left these out. What it could not read may be readable here.
     pub fn left_out_elsewhere(&self, left_out: Vec<LeftOut>) {
         let mut state = lock(&self.state);
         for one in left_out {
-            if !state.entries.contains_key(&one.entry) {
-                let noted = state.take(one);
+            if !state.entries.contains_key(&one.entry)
+                && let Some(noted) = state.take_or_try(one)
+            {
                 self.journal.note_left_out(&noted);
             }
         }

@@ -198,7 +198,10 @@ impl Reader<'_> {
                 Err(ChunkError::Source(failure)) => {
                     self.of.skipped.note(segment, failure.reason, &format!("{}{}", failure.message, self.when));
                 }
-                result => return result.map(Some),
+                result => {
+                    self.of.skipped.was_read();
+                    return result.map(Some);
+                }
             }
         }
         let Some(problem) = self.of.skipped.problem(segment.entry) else { return Ok(None) };

@@ -69,7 +69,9 @@ impl Ending {
             return Ok(None);
         }
         let compared = || Ok(differing(self.chunks.digests(), self.digests.uploaded(receiver, theirs))?);
-        let Some(entries) = self.questions.until_answered("digests", compared)? else { return Ok(None) };
+        let Some(mut entries) = self.questions.until_answered("digests", compared)? else { return Ok(None) };
+        let untried = self.chunks.skipped.untried();
+        entries.extend(&untried);
         let now = Some((entries, said.to_owned()));
         if *lock(&self.repairs.last) == now {
             tracing::warn!(said, "what was sent again has changed nothing");
@@ -78,12 +80,21 @@ impl Ending {
         lock(&self.repairs.last).clone_from(&now);
         let entries = now.map(|(entries, _)| entries).unwrap_or_default();
         let works = if entries.is_empty() { Vec::new() } else { self.works_of(&entries)? };
+        let entries = self.without_room(entries, &untried, &works);
         if works.is_empty() {
             return Ok(None);
         }
         tracing::warn!(entries = entries.len(), chunks = works.len(), "the ends differ: sent again");
         self.repairs.chunks.fetch_add(works.iter().filter(|work| work.phase == 0).count() as u64, Ordering::Relaxed);
         Ok(Some(Repair { entries: entries.into_iter().collect(), works }))
+    }
+
+    /// Without those of the untried that come no more, as no chunk does that holds them: they are left out.
+    fn without_room(&self, mut entries: BTreeSet<u64>, untried: &[u64], works: &[Work]) -> BTreeSet<u64> {
+        let come: BTreeSet<u64> = works.iter().flat_map(segments::entries).collect();
+        entries.retain(|entry| come.contains(entry) || !untried.contains(entry));
+        self.chunks.skipped.tried(&come);
+        entries
     }
 
     /// The chunks that hold something of these entries, as many as memory bears; and the directories, whose times change with what is

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::finishing::{Sight, Step};
 use super::others::Others;
@@ -20,6 +20,8 @@ use crate::thread::spawn;
 
 /// Who finishes is looked at so often.
 const FINISH_INTERVAL: Duration = Duration::from_secs(1);
+/// A sender that could not read something waits so long for another one to finish: all know within a second or two that all is settled.
+const YIELDS: Duration = Duration::from_secs(5);
 
 /// The loop of a sender once all ranges are settled.
 pub struct Finisher<'a> {
@@ -34,6 +36,7 @@ impl Finisher<'_> {
     pub fn run(&self, mut retirements: Retirements) -> Result<(), SendError> {
         let (sharing, queue) = (self.sharing, &*self.others.items.chunks.queue);
         let (mut feeding, mut held): (Option<JoinHandle<_>>, Option<Finish>) = (None, None);
+        let begun = Instant::now();
         while !self.others.is_over() {
             if let Some(ended) = feeding.take_if(|thread: &mut JoinHandle<_>| thread.is_finished()) {
                 ended.join().unwrap_or_else(|_| Err(SendError::Plan("the feeder panicked".to_owned())))?;
@@ -42,7 +45,8 @@ impl Finisher<'_> {
             if held.is_none_or(|held| !own(&held)) {
                 held = self.others.items.questions.until_answered("finish", || Ok(self.control().finish()?))?.flatten();
             }
-            let pause = match self.step(&mut retirements, held, queue) {
+            let yields = begun.elapsed() < YIELDS && sharing.has_others() && self.others.items.chunks.skipped.has_unread();
+            let pause = match self.step(&mut retirements, held, yields, queue) {
                 Step::Take(finish, retired) => {
                     if sharing.many_receivers {
                         queue.shut();
@@ -94,7 +98,7 @@ impl Finisher<'_> {
         &*self.others.items.control
     }
 
-    fn step(&self, retirements: &mut Retirements, held: Option<Finish>, queue: &WorkQueue) -> Step {
+    fn step(&self, retirements: &mut Retirements, held: Option<Finish>, yields: bool, queue: &WorkQueue) -> Step {
         let sharing = self.sharing;
         let Some(members) = sharing.members() else { return Step::AwaitReceiver };
         retirements.follow(&members);
@@ -112,6 +116,7 @@ impl Finisher<'_> {
             reached: &sharing.reached(),
             paths: &paths,
             gathered,
+            yields,
             are_closed: sharing.many_receivers
                 && gathered.is_none()
                 && held.filter(|held| held.seat == sharing.seat).is_some_and(|held| {

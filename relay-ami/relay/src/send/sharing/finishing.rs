@@ -22,6 +22,8 @@ pub struct Sight<'a> {
     pub gathered: Option<Seat>,
     /// All living receivers but the named one write nothing any more, for this epoch.
     pub are_closed: bool,
+    /// This sender could not read something, and another may: that one is to finish, if it comes.
+    pub yields: bool,
 }
 
 /// What comes next.
@@ -43,7 +45,7 @@ pub enum Step {
 
 impl Sight<'_> {
     pub fn step(&self) -> Step {
-        let Some(held) = self.held else { return self.take(None, None) };
+        let Some(held) = self.held else { return if self.yields { Step::LeaveIt } else { self.take(None, None) } };
         if held.seat != self.seat {
             let retired = self.retired.iter().find(|retired| retired.seat_id == held.seat && held.epoch <= retired.epoch);
             return retired.map_or(Step::LeaveIt, |retired| self.take(Some(held.receiver), Some(*retired)));
@@ -112,8 +114,8 @@ mod tests {
         /// Of s1 in epoch 7.
         fn sight(&self, held: Option<Finish>) -> Sight<'_> {
             let Self { retired, reached, paths } = self;
-            let (many_receivers, gathered, are_closed) = (true, None, false);
-            Sight { seat: seat("s1"), epoch: 7, many_receivers, held, retired, reached, paths, gathered, are_closed }
+            let (many_receivers, gathered, are_closed, yields) = (true, None, false, false);
+            Sight { seat: seat("s1"), epoch: 7, many_receivers, held, retired, reached, paths, gathered, are_closed, yields }
         }
     }
 
@@ -128,6 +130,13 @@ mod tests {
         assert_eq!(seen.sight(held("s0", 9, "r0")).step(), Step::LeaveIt);
         assert_eq!(Seen::of(vec![], &[], &["r0"]).sight(None).step(), Step::AwaitReceiver);
         assert_eq!(Seen::of(vec![], &["r0"], &["r1"]).sight(None).step(), Step::AwaitReceiver, "the one it still reaches is given up");
+    }
+
+    #[test]
+    fn who_could_not_read_something_leaves_the_finish_to_another_and_takes_it_over_all_the_same() {
+        let seen = Seen::of(vec![gone("s0", 5)], &["r0"], &["r0"]);
+        assert_eq!(Sight { yields: true, ..seen.sight(None) }.step(), Step::LeaveIt);
+        assert_eq!(Sight { yields: true, ..seen.sight(held("s0", 5, "r0")) }.step(), take("r0", Some(gone("s0", 5))));
     }
 
     #[test]

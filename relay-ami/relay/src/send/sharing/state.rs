@@ -55,6 +55,11 @@ impl Sharing {
         members.as_ref().and_then(|members| members.retired(self.seat)).is_some_and(|retired| self.epoch <= retired.epoch)
     }
 
+    /// Returns whether another sender has a path.
+    pub fn has_others(&self) -> bool {
+        lock(&self.members).as_ref().is_some_and(|members| members.paths.iter().any(|path| path.from != self.seat))
+    }
+
     /// Lanes have streams to these receivers, and have moved so much so far.
     pub fn look(&self, now: Instant, connected: impl Iterator<Item = Seat>, moved: u64) {
         let (mut lanes, mut reached) = (0, BTreeSet::new());

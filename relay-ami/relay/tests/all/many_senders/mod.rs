@@ -4,6 +4,7 @@ mod by_hand;
 mod finishing;
 mod gathering;
 mod losses;
+mod unread;
 
 use std::collections::BTreeMap;
 use std::path::Path;
