@@ -79,10 +79,10 @@ pub const READBACK_BATCH: usize = 128;
 pub const LOOK_THREADS: usize = 8;
 /// Lines of the listing that one of them takes at a time: a millisecond or two of work.
 pub const LOOK_LINES: usize = 2_000;
-/// The same where each look takes one round trip or two: at 20 ms, 32 threads look at 800 entries or more a second. They take fewer at a
+/// The same where each look takes one round trip or two: at 20 ms, 64 threads look at 1 600 entries or more a second. They take fewer at a
 /// time, so that a thousand entries have work for most of them.
-pub const LOOK_THREADS_FAR: usize = 32;
-pub const LOOK_LINES_FAR: usize = 50;
+pub const LOOK_THREADS_FAR: usize = 64;
+pub const LOOK_LINES_FAR: usize = 25;
 /// Entries that are named where they are not as they should be.
 pub const LOOK_NAMED: usize = 10;
 /// Times that the listing is tried to be read, each for as long as a call may take.
