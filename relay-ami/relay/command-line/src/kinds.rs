@@ -121,10 +121,10 @@ pub fn receiving_destination(command: &Receive, asker: &Asker<'_>) -> Result<(Bo
             let directory = directory(end, keep_replaced.as_ref(), transfer_id);
             Box::new(directory.making(above).beside_others(many_receivers.then_some(*seat)))
         }
-        DestinationEnd::Bucket(_) if *many_receivers => {
-            return Err(CliError::Usage("manyReceivers is true; a bucket has one receiver".to_owned()));
+        DestinationEnd::Bucket(end) => {
+            let bucket = bucket_destination(end, keep_replaced.as_ref(), (*seat, asker))?;
+            Box::new(bucket.received_by(*seat).beside_others(*many_receivers))
         }
-        DestinationEnd::Bucket(end) => Box::new(bucket_destination(end, keep_replaced.as_ref(), (*seat, asker))?.received_by(*seat)),
     };
     Ok((destination, end.preserve()))
 }

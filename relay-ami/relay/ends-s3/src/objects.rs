@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use super::checksum::Crc;
 use super::client::Bucket;
-use super::fault::Fault;
+use super::fault::{Fault, Meaning};
 use super::metadata::Kept;
 use super::persistence::persist;
 
@@ -43,6 +43,16 @@ impl Payload {
     }
 }
 
+/// What must be in an object's place so that S3 takes a write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Only {
+    /// Whatever is there.
+    Always,
+    WhereNothingIs,
+    /// Over the object with this entity tag.
+    Over(String),
+}
+
 /// What is told of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
@@ -51,11 +61,30 @@ pub struct Head {
     /// Of the whole, where it has one.
     pub crc: Option<Crc>,
     pub kept: Kept,
+    /// Nanoseconds since 1970 when it was written, by the clock of S3.
+    pub modified_ns: i64,
 }
 
 impl Bucket {
     /// Writes an object as a whole; its entity tag.
     pub async fn put(&self, key: &str, payload: &Payload, metadata: Option<&HashMap<String, String>>) -> Result<String, Fault> {
+        self.put_if(key, payload, metadata, &Only::Always).await
+    }
+
+    /// The same, where the condition holds; else [`Meaning::Condition`](super::fault::Meaning::Condition), or `Gone` where nothing is
+    /// there. An answer that was lost is followed by another attempt, whose condition does not hold where the first one was done.
+    pub async fn put_if(
+        &self,
+        key: &str,
+        payload: &Payload,
+        metadata: Option<&HashMap<String, String>>,
+        only: &Only,
+    ) -> Result<String, Fault> {
+        let (absent, over) = match only {
+            Only::Always => (None, None),
+            Only::WhereNothingIs => (Some("*".to_owned()), None),
+            Only::Over(etag) => (None, Some(etag.clone())),
+        };
         persist(|| async {
             let call = self
                 .s3()
@@ -64,6 +93,8 @@ impl Bucket {
                 .key(key)
                 .set_expected_bucket_owner(self.place().owner.clone())
                 .set_metadata(metadata.cloned())
+                .set_if_none_match(absent.clone())
+                .set_if_match(over.clone())
                 .set_storage_class(self.written().class())
                 .set_tagging(self.written().tags.clone())
                 .set_server_side_encryption(self.written().encryption())
@@ -93,10 +124,25 @@ impl Bucket {
                 size,
                 kept: Kept::read(answer.metadata.as_ref()),
                 crc: answer.checksum_crc64_nvme.and_then(|text| Crc::parse(&text, size)),
+                modified_ns: answer.last_modified.and_then(|time| i64::try_from(time.as_nanos()).ok()).unwrap_or(i64::MAX),
                 etag: answer.e_tag.unwrap_or_default(),
             })
         })
         .await
+    }
+
+    /// The same; none where it is not there. Whoever may list some keys only is not told that one is missing when he asks about it.
+    pub async fn there(&self, key: &str) -> Result<Option<Head>, Fault> {
+        match self.head(key).await {
+            Ok(head) => Ok(Some(head)),
+            Err(fault) if fault.meaning == Meaning::Gone => Ok(None),
+            Err(_) => {
+                let listed = self.page(key, None, 1).await?;
+                let is_missing = listed.objects.first().is_none_or(|first| first.key != key);
+                // It may have come meanwhile.
+                if is_missing { Ok(None) } else { self.head(key).await.map(Some) }
+            }
+        }
     }
 
     /// Reads a range of an object that must have this entity tag.

@@ -40,12 +40,13 @@ impl Watch {
             if stopped {
                 return self.reporter;
             }
-            if self.beside.as_deref().is_some_and(Beside::is_closed) && self.site.destination.check_there().is_err() {
+            if !self.beside.as_deref().is_some_and(Beside::is_closed) {
+                self.end.check_there(&self.site);
+            } else if self.site.destination.check_there().is_err() {
                 // Whoever has finished has removed what was left here.
                 self.end.finished(Ok(Outcome::Stopped));
                 return self.reporter;
             }
-            self.end.check_there(&self.site);
             match self.control.fenced() {
                 Ok(true) => self.end.finished(Ok(Outcome::Fenced)),
                 Ok(false) => {}

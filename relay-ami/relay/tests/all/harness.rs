@@ -62,9 +62,17 @@ pub struct Transfer {
     /// Other ends than the directories `source` and `destination`.
     from: Option<Arc<dyn Source>>,
     to: Option<Box<dyn Fn() -> Box<dyn Destination>>>,
+    /// Several receivers write there, each with its seat.
+    pub shared: Option<Shared>,
     router: Option<Router>,
     limit_mbps: Option<u64>,
     lease: Option<BudgetLease>,
+}
+
+/// A destination of several receivers.
+pub struct Shared {
+    to: Box<dyn Fn(Seat) -> Box<dyn Destination>>,
+    pub assert_same: Box<dyn Fn(&Path)>,
 }
 
 /// All that a request can ask to be kept.
@@ -120,6 +128,11 @@ impl Transfer {
         Self { to: Some(Box::new(move || Box::new(to.clone()))), ..self }
     }
 
+    /// It goes to a destination of another kind, that several receivers write; `assert_same` compares it with the source.
+    pub fn shared_by(self, to: impl Fn(Seat) -> Box<dyn Destination> + 'static, assert_same: impl Fn(&Path) + 'static) -> Self {
+        Self { shared: Some(Shared { to: Box::new(to), assert_same: Box::new(assert_same) }), ..self }
+    }
+
     /// To its directory, in which these lead to what arrives.
     pub fn making(self, above: Vec<LandingPath>) -> Self {
         let to = self.destination();
@@ -151,6 +164,7 @@ impl Transfer {
             notes_sent: false,
             from: None,
             to: None,
+            shared: None,
             limit_mbps: None,
             lease: None,
             epoch: 1,
@@ -212,8 +226,8 @@ impl Transfer {
 
     /// A receiver in a seat, with others beside it.
     pub fn receive_beside(&self, seat: Seat, many_senders: bool, many_receivers: bool) -> Running<receive::Outcome> {
-        let destination = PosixDestination::new(self.destination()).beside_others(many_receivers.then_some(seat));
-        let destination = Box::new(destination);
+        let directory = || Box::new(PosixDestination::new(self.destination()).beside_others(many_receivers.then_some(seat))) as _;
+        let destination = self.shared.as_ref().map_or_else(directory, |shared| (shared.to)(seat));
         self.begin(receive::Config { destination, many_senders, many_receivers, ..self.receiver(seat) })
     }
 

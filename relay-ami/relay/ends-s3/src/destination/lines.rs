@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use cpt_ends::entry_table::EntryTable;
 use cpt_ends::{Placed, Version};
 use cpt_wire::digest::Digest;
+use cpt_wire::frame::{Frame, HEADER_BYTES, SegmentHeader};
 
 use crate::checksum::Crc;
 use crate::uploads::{StoredPart, Upload};
@@ -27,6 +28,9 @@ pub enum Line {
         key: String,
         size: u64,
         id: String,
+        /// What it is to become, for the receiver that completes it, where that may be another one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        header: Option<String>,
     },
     Part {
         entry: u64,
@@ -61,6 +65,12 @@ impl Line {
         Self::Part { entry, part, etag, crc, length, digest: STANDARD_NO_PAD.encode(digest) }
     }
 
+    /// An upload of parts that also other receivers send.
+    pub fn shared_upload(header: &SegmentHeader, upload: &Upload) -> Self {
+        let Upload { key, id } = upload.clone();
+        Self::Upload { entry: header.entry, key, size: header.size, id, header: Some(encode(header)) }
+    }
+
     pub fn placed(entry: u64, placed: &Placed) -> Self {
         let version = placed.version.map(|version| STANDARD_NO_PAD.encode(version.bytes()));
         Self::Placed { entry, digest: STANDARD_NO_PAD.encode(placed.digest), version }
@@ -69,6 +79,22 @@ impl Line {
 
 fn bytes_of<const N: usize>(text: &str) -> Option<[u8; N]> {
     STANDARD_NO_PAD.decode(text).ok()?.try_into().ok()
+}
+
+/// A header as text.
+pub fn encode(header: &SegmentHeader) -> String {
+    let mut frame = Vec::new();
+    Frame::Segment(header.clone()).encode(&mut frame);
+    STANDARD_NO_PAD.encode(frame)
+}
+
+/// A header that was encoded.
+pub fn decode(text: &str) -> Option<SegmentHeader> {
+    let frame = STANDARD_NO_PAD.decode(text).ok()?;
+    match Frame::decode(*frame.first()?, frame.get(HEADER_BYTES..)?) {
+        Ok(Frame::Segment(header)) => Some(header),
+        _ => None,
+    }
 }
 
 /// How much counts of a generation.
@@ -85,6 +111,8 @@ pub struct After {
 pub struct Begun {
     pub upload: Upload,
     pub size: u64,
+    /// Where several receivers write.
+    pub header: Option<SegmentHeader>,
     pub parts: BTreeMap<u64, (StoredPart, Digest)>,
 }
 
@@ -99,8 +127,9 @@ impl Known {
     pub fn note(&mut self, line: Line) {
         match line {
             Line::Opened { .. } => {}
-            Line::Upload { entry, key, size, id } => {
-                self.begun.insert(entry, Begun { upload: Upload { key, id }, size, parts: BTreeMap::new() });
+            Line::Upload { entry, key, size, id, header } => {
+                let header = header.as_deref().and_then(decode);
+                self.begun.insert(entry, Begun { upload: Upload { key, id }, size, header, parts: BTreeMap::new() });
             }
             Line::Part { entry, part, etag, crc, length, digest } => {
                 let read = Crc::parse(&crc, length).zip(bytes_of(&digest));

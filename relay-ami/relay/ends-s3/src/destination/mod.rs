@@ -1,10 +1,12 @@
 //! A bucket to which objects are written.
 
 mod entity;
+mod gathering;
 mod large;
 mod lines;
 mod notes;
 mod opened;
+mod others;
 mod part;
 mod path;
 mod presence;
@@ -43,12 +45,13 @@ pub struct BucketDestination {
     bucket: Bucket,
     preserve: Preserve,
     seat: Seat,
+    has_others: bool,
 }
 
 impl BucketDestination {
     #[must_use]
     pub fn new(bucket: Bucket) -> Self {
-        Self { bucket, preserve: Preserve::default(), seat: Seat::RECEIVER }
+        Self { bucket, preserve: Preserve::default(), seat: Seat::RECEIVER, has_others: false }
     }
 
     /// The same, of which more than the default is asked.
@@ -61,6 +64,12 @@ impl BucketDestination {
     #[must_use]
     pub fn received_by(self, seat: Seat) -> Self {
         Self { seat, ..self }
+    }
+
+    /// The same, to which other receivers write too.
+    #[must_use]
+    pub fn beside_others(self, has_others: bool) -> Self {
+        Self { has_others, ..self }
     }
 }
 
@@ -97,7 +106,7 @@ impl Destination for BucketDestination {
     }
 
     fn open(&self, transfer: &TransferId, plan: &PlanId, part_size: u64, proof: Proof) -> io::Result<(Box<dyn OpenDestination>, Left)> {
-        let (opened, left) = Opened::new(&self.bucket, transfer, self.seat, (plan, part_size, proof))?;
+        let (opened, left) = Opened::new(&self.bucket, transfer, (self.seat, self.has_others), (plan, part_size, proof))?;
         Ok((Box::new(opened), left))
     }
 

@@ -13,7 +13,7 @@ use cpt_process::thread::{lock, map};
 use super::lines::{After, Known, Line};
 use crate::client::Bucket;
 use crate::fault::{Fault, Meaning};
-use crate::objects::Payload;
+use crate::objects::{Only, Payload};
 use crate::uploads::Upload;
 
 /// Bytes of an object after which the next one is begun: what is written again with each batch is not much more.
@@ -26,6 +26,8 @@ pub struct Notes {
     bucket: Bucket,
     folder: String,
     generation: u64,
+    /// Another receiver may remove what is noted, once all has arrived: then nothing comes after it.
+    is_beside_others: bool,
     writing: Mutex<Writing>,
     /// Held while an object is written.
     flushing: tokio::sync::Mutex<()>,
@@ -37,6 +39,8 @@ struct Writing {
     text: Vec<u8>,
     /// So much of it is in the bucket.
     written: usize,
+    /// Under which entity tag, where it was begun beside other receivers.
+    etag: Option<String>,
 }
 
 impl Notes {
@@ -63,7 +67,8 @@ impl Notes {
             bucket: bucket.writing(bucket.written().of_notes()),
             folder,
             generation,
-            writing: Mutex::new(Writing { number: 0, text: Vec::new(), written: 0 }),
+            is_beside_others: false,
+            writing: Mutex::new(Writing { number: 0, text: Vec::new(), written: 0, etag: None }),
             flushing: tokio::sync::Mutex::default(),
         };
         notes.add(&Line::Opened { of, after });
@@ -72,6 +77,45 @@ impl Notes {
         writing.written = writing.text.len();
         drop(writing);
         Ok((notes, known, others))
+    }
+
+    /// What counts of what the receivers of a folder have noted, where the newest one is of this plan; nothing else is touched.
+    pub fn read(bucket: &Bucket, folder: &str, of: &str) -> Result<Known, Fault> {
+        let (generations, mut known) = (Generations::list(bucket, folder)?, Known::default());
+        let Some((last, _)) = generations.0.last_key_value() else { return Ok(known) };
+        let (chain, _) = generations.chain(bucket, folder, *last)?;
+        if matches!(chain.first(), Some(Line::Opened { of: theirs, .. }) if theirs == of) {
+            chain.into_iter().for_each(|line| known.note(line));
+        }
+        Ok(known)
+    }
+
+    /// The same beside other receivers, who see that this one has begun.
+    pub async fn beside_others(self) -> Result<Self, Fault> {
+        lock(&self.writing).written = 0;
+        let notes = Self { is_beside_others: true, ..self };
+        notes.flush().await?;
+        Ok(notes)
+    }
+
+    /// Removes what this receiver has written, where that is only that it has begun, after none before it. Returns whether it is so.
+    pub async fn withdraw(&self) -> Result<bool, Fault> {
+        let is_empty = {
+            let writing = lock(&self.writing);
+            let mut lines = writing.text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+            let opened = lines.next().and_then(|line| serde_json::from_slice(line).ok());
+            writing.number == 0 && matches!(opened, Some(Line::Opened { after: None, .. })) && lines.next().is_none()
+        };
+        if is_empty {
+            self.bucket.delete(&object(&self.folder, self.generation, 0)).await?;
+        }
+        Ok(is_empty)
+    }
+
+    /// Returns whether all lines are in the bucket.
+    pub fn is_flushed(&self) -> bool {
+        let writing = lock(&self.writing);
+        writing.text.len() == writing.written
     }
 
     /// Adds a line, which is in the bucket after the next flush.
@@ -85,22 +129,34 @@ impl Notes {
     /// All lines that were added are in the bucket when this returns.
     pub async fn flush(&self) -> Result<(), Fault> {
         let _one_by_one = self.flushing.lock().await;
-        let (number, text) = {
+        let (number, text, etag) = {
             let writing = lock(&self.writing);
             if writing.text.len() == writing.written {
                 return Ok(());
             }
-            (writing.number, writing.text.clone())
+            (writing.number, writing.text.clone(), writing.etag.clone())
         };
         let length = text.len();
-        self.bucket.put(&object(&self.folder, self.generation, number), &Payload::new(text), None).await?;
+        let etag = self.write(&object(&self.folder, self.generation, number), &Payload::new(text), etag).await?;
         let mut writing = lock(&self.writing);
-        writing.written = length;
+        (writing.written, writing.etag) = (length, Some(etag).filter(|_| self.is_beside_others));
         if length > LARGE {
             writing.text.drain(..length);
-            (writing.number, writing.written) = (number + 1, 0);
+            (writing.number, writing.written, writing.etag) = (number + 1, 0, None);
         }
         Ok(())
+    }
+
+    /// Writes an object over the one that this receiver has written, if any; its entity tag.
+    async fn write(&self, key: &str, payload: &Payload, before: Option<String>) -> Result<String, Fault> {
+        let only = before.map_or(Only::Always, Only::Over);
+        match self.bucket.put_if(key, payload, None, &only).await {
+            Err(fault) if matches!(fault.meaning, Meaning::Condition | Meaning::Gone) => {}
+            written => return written,
+        }
+        // The answer to an earlier attempt may have been lost.
+        let there = self.bucket.there(key).await?.filter(|head| head.crc == Some(payload.crc()));
+        there.map(|head| head.etag).ok_or_else(|| Fault::new(Meaning::NoBucket, "somebody has removed the notes of this receiver"))
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio::sync::Semaphore;
 
-use cpt_ends::{Capabilities, LargeFile, Left, OpenDestination, Placed, SmallFile, View};
+use cpt_ends::{Capabilities, Gathered, GoesOn, LargeFile, Left, OpenDestination, Placed, SmallFile, View};
 use cpt_process::thread::{lock, map};
 use cpt_wire::digest::{Digest, Proof};
 use cpt_wire::documents::entry::Kind;
@@ -17,6 +17,7 @@ use cpt_wire::frame::SegmentHeader;
 use super::large::Large;
 use super::lines::{Begun, Line};
 use super::notes::Notes;
+use super::others::Others;
 use super::part::Transit;
 use super::path::{key, may_have_parts};
 use super::presence::Presence;
@@ -45,10 +46,12 @@ pub struct Shared {
     pub bucket: Bucket,
     pub part_size: u64,
     pub notes: Notes,
+    /// None where this receiver is the only one.
+    pub others: Option<Others>,
     pub sending: Semaphore,
     /// Parts that were sent since the last sync.
     transits: Mutex<Vec<Transit>>,
-    large: Mutex<BTreeMap<u64, Arc<Inner>>>,
+    pub large: Mutex<BTreeMap<u64, Arc<Inner>>>,
 }
 
 impl Shared {
@@ -70,35 +73,43 @@ impl Shared {
 /// What is below a prefix, for one receiver.
 pub struct Opened {
     pub shared: Arc<Shared>,
+    pub seat: Seat,
     /// Beginning of the keys of all that this transfer keeps there.
-    folder: String,
+    pub folder: String,
+    /// What notes are of: a plan, its parts and digests, and how objects are written.
+    pub of: String,
     /// What earlier receivers have begun, and of which nothing has come yet.
-    begun: Mutex<BTreeMap<u64, Begun>>,
-    presence: Presence,
+    pub begun: Mutex<BTreeMap<u64, Begun>>,
+    pub presence: Presence,
 }
 
 impl Opened {
     pub fn new(
         bucket: &Bucket,
         transfer: &TransferId,
-        seat: Seat,
+        (seat, has_others): (Seat, bool),
         (plan, part_size, proof): (&PlanId, u64, Proof),
     ) -> io::Result<(Self, Left)> {
         let failed = |fault: Fault| refuse(fault, &bucket.to_string());
         let folder = bucket.place().key(&format!("{PARTIAL}{transfer}/"));
         let of = format!("{plan} {part_size} {}{}", proof.as_str(), bucket.written().mark());
-        let (notes, known, others) = Notes::open(bucket, format!("{folder}{seat}/"), of).map_err(failed)?;
-        others.iter().try_for_each(|upload| bucket.wait(bucket.abort(upload))).map_err(failed)?;
+        let own = format!("{folder}{seat}/");
+        let others = has_others.then(|| bucket.wait(Others::open(bucket, &folder, &of))).transpose().map_err(failed)?;
+        let (notes, known, strays) = Notes::open(bucket, own.clone(), of.clone()).map_err(failed)?;
+        let notes = if has_others { bucket.wait(notes.beside_others()).map_err(failed)? } else { notes };
+        strays.iter().try_for_each(|upload| bucket.wait(bucket.abort(upload))).map_err(failed)?;
         let left = Left { placed: known.placed, begun: known.begun.keys().copied().collect() };
         let shared = Shared {
             bucket: bucket.clone(),
             part_size,
             notes,
+            others,
             sending: Semaphore::new(SENDING),
             transits: Mutex::default(),
             large: Mutex::default(),
         };
-        Ok((Self { shared: Arc::new(shared), folder, begun: Mutex::new(known.begun), presence: Presence::new(bucket) }, left))
+        let presence = Presence::new(bucket, has_others.then_some(own));
+        Ok((Self { shared: Arc::new(shared), seat, folder, of, begun: Mutex::new(known.begun), presence }, left))
     }
 
     pub fn abort(&self, upload: &Upload) -> io::Result<()> {
@@ -116,7 +127,7 @@ impl OpenDestination for Opened {
         if header.kind != Kind::File {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "a bucket has files only"));
         }
-        Ok(Box::new(Small::new(&self.shared.bucket, key, header)))
+        Ok(Box::new(Small::new(&self.shared, key, header)))
     }
 
     fn large(&self, header: &SegmentHeader) -> io::Result<(Box<dyn LargeFile>, BTreeMap<u64, Digest>)> {
@@ -190,6 +201,9 @@ impl OpenDestination for Opened {
             self.abort(&begun.upload)?;
             self.shared.notes.add(&Line::UploadOver { entry });
         }
+        if let Some(others) = &self.shared.others {
+            self.shared.bucket.wait(others.forget(entry)).map_err(|fault| refuse(fault, "the note of an upload"))?;
+        }
         Ok(())
     }
 
@@ -201,7 +215,15 @@ impl OpenDestination for Opened {
         self.presence.check()
     }
 
+    fn gather(&self, in_doubt: &[Seat], goes_on: GoesOn<'_>) -> io::Result<Gathered> {
+        match &self.shared.others {
+            Some(others) => self.take_over(others, in_doubt, goes_on),
+            None => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
     fn finish(&self, removed: &dyn Fn()) -> io::Result<()> {
+        self.presence.is_over();
         let left: HashSet<u64> = lock(&self.begun).keys().chain(lock(&self.shared.large).keys()).copied().collect();
         for entry in left {
             self.abandon(entry)?;
@@ -223,7 +245,7 @@ impl OpenDestination for Opened {
     }
 
     fn close(&self) {
-        if let Err(error) = self.shared.flush() {
+        if let Err(error) = self.leave() {
             tracing::warn!(%error, "the last notes");
         }
     }

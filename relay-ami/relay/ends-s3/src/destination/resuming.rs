@@ -16,6 +16,14 @@ impl Opened {
     /// Goes on with what an earlier receiver has begun, as far as that is there.
     pub fn resumed(&self, header: &SegmentHeader, key: &str, begun: Begun) -> io::Result<(Inner, BTreeMap<u64, Digest>)> {
         let bucket = &self.shared.bucket;
+        if let Some(others) = &self.shared.others
+            && bucket.wait(others.noted(header.entry)).map_err(|fault| refuse(fault, key))?.is_none_or(|noted| noted.upload != begun.upload)
+        {
+            // Of this receiver alone: it died before it noted it for the others, or somebody has given the file up.
+            self.abort(&begun.upload)?;
+            self.shared.notes.add(&Line::UploadOver { entry: header.entry });
+            return Ok((Inner::new(&self.shared, header, key.to_owned(), None), BTreeMap::new()));
+        }
         let anew = || (Inner::new(&self.shared, header, key.to_owned(), None), BTreeMap::new());
         if begun.size != header.size || begun.upload.key != key {
             self.abort(&begun.upload)?;

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cpt_ends::{Heard, SmallFile, Version};
@@ -9,13 +10,13 @@ use cpt_wire::digest::{ContentHasher, Digest};
 use cpt_wire::frame::SegmentHeader;
 
 use super::entity::version;
-use crate::client::Bucket;
+use super::opened::Shared;
 use crate::metadata;
 use crate::objects::Payload;
 
 /// In memory until it is put: a bundle of them is no larger than a chunk.
 pub struct Small {
-    bucket: Bucket,
+    of: Arc<Shared>,
     key: String,
     metadata: HashMap<String, String>,
     bytes: Vec<u8>,
@@ -23,9 +24,9 @@ pub struct Small {
 }
 
 impl Small {
-    pub fn new(bucket: &Bucket, key: String, header: &SegmentHeader) -> Self {
-        let (bucket, metadata, is_read_back) = (bucket.clone(), metadata::of(header), AtomicBool::default());
-        Self { bucket, key, metadata, bytes: Vec::new(), is_read_back }
+    pub fn new(of: &Arc<Shared>, key: String, header: &SegmentHeader) -> Self {
+        let (of, metadata, is_read_back) = (Arc::clone(of), metadata::of(header), AtomicBool::default());
+        Self { of, key, metadata, bytes: Vec::new(), is_read_back }
     }
 }
 
@@ -47,10 +48,16 @@ impl SmallFile for Small {
     }
 
     fn place(self: Box<Self>, _path: &[u8]) -> io::Result<Option<Version>> {
-        let Self { bucket, key, metadata, bytes, is_read_back } = *self;
-        let payload = Payload::new(bytes);
-        let put = bucket.wait(bucket.put(&key, &payload, Some(&metadata)));
-        let etag = put.map_err(|fault| fault.into_error(&key))?;
+        let Self { of, key, metadata, bytes, is_read_back } = *self;
+        let (bucket, payload) = (&of.bucket, Payload::new(bytes));
+        let put = bucket.wait(async {
+            match &of.others {
+                None => bucket.put(&key, &payload, Some(&metadata)).await.map(Some),
+                Some(others) => others.put(bucket, &key, &payload, &metadata).await,
+            }
+        });
+        // What another receiver has put there is read at the end.
+        let Some(etag) = put.map_err(|fault| fault.into_error(&key))? else { return Ok(None) };
         if is_read_back.into_inner() {
             let stored = bucket.wait(bucket.read(&key, &etag, &(0..payload.crc().length()))).map_err(|fault| fault.into_error(&key))?;
             if stored != payload.bytes() {

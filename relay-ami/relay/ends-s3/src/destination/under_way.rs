@@ -63,7 +63,8 @@ impl Inner {
         let parts = stored.into_iter().map(|(part, stored)| (part, Part { stored: Some(stored), ..Part::default() }));
         Self {
             of: Arc::clone(of),
-            header: header.clone(),
+            // Where a part lies says nothing of the file.
+            header: SegmentHeader { offset: 0, length: header.size, ..header.clone() },
             key,
             phase: tokio::sync::Mutex::new(phase),
             parts: Mutex::new(parts.collect()),
@@ -79,10 +80,15 @@ impl Inner {
             Phase::Over => return Err(Fault::new(Meaning::NoUpload, "the upload is over")),
             Phase::Nothing => {}
         }
+        if let Some(others) = &self.of.others {
+            let upload = others.upload(self).await?;
+            *phase = Phase::Begun(upload.clone());
+            return Ok(upload);
+        }
         let upload = self.of.bucket.begin_upload(self.key.clone(), metadata::of(&self.header)).await?;
         let (key, id) = (upload.key.clone(), upload.id.clone());
         *phase = Phase::Begun(upload.clone());
-        self.of.notes.add(&Line::Upload { entry: self.header.entry, key, size: self.header.size, id });
+        self.of.notes.add(&Line::Upload { entry: self.header.entry, key, size: self.header.size, id, header: None });
         self.of.notes.flush().await?;
         Ok(upload)
     }

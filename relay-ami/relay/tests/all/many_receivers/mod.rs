@@ -1,5 +1,6 @@
 //! Several receivers of one directory: each takes what comes, and one of them puts together what came to all.
 
+mod bucket;
 mod losses;
 mod options;
 mod restarts;

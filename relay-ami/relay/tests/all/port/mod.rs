@@ -14,11 +14,12 @@ mod memory_state;
 mod mirrored;
 mod objects;
 mod resumed;
-mod s3;
+pub mod s3;
 mod s3_service;
+mod s3_shared;
 mod shared;
 mod shared_whole;
-mod site;
+pub mod site;
 mod source;
 mod whole;
 

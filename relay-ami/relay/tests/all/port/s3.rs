@@ -10,6 +10,7 @@ use cpt_relay::digest::Proof;
 use cpt_relay::documents::command::Compare;
 use cpt_relay::documents::entry::Kind;
 use cpt_relay::documents::event::SkipReason;
+use cpt_relay::documents::seat::Seat;
 use cpt_relay::documents::survey::Survey;
 use cpt_relay::documents::text::{PlanId, TransferId};
 use cpt_relay::ends::problem::{Reach, reach};
@@ -23,24 +24,26 @@ use super::s3_service::Service;
 use super::site::Site;
 use crate::harness::{Transfer, noise, path, wait_for};
 
-const PREFIX: &str = "some/where/";
+pub const PREFIX: &str = "some/where/";
 const PART: u64 = 64 << 10;
 const KEY: &str = "arn:aws:kms:eu-west-1:123456789012:key/1234abcd";
 
 pub struct S3 {
-    service: Service,
+    pub service: Service,
     bucket: Bucket,
-    end: BucketDestination,
+    pub end: BucketDestination,
 }
 
 impl S3 {
     pub fn new() -> Self {
         let service = Service::start();
-        let place = Place { bucket: "there".to_owned(), prefix: PREFIX.to_owned(), region: "eu-west-1".to_owned(), owner: None };
-        let (endpoint, http) = (Some(service.endpoint.clone()), http_client().unwrap());
-        let setup = Setup { endpoint, http, credentials: Setup::keys("id", "secret", None) };
-        let bucket = Bucket::new(place, setup).unwrap();
+        let bucket = client(&service, "id");
         Self { service, end: BucketDestination::new(bucket.clone()), bucket }
+    }
+
+    /// As one of several receivers has it, whose access key has the seat's name as its id.
+    pub fn shared(&self, seat: Seat) -> BucketDestination {
+        BucketDestination::new(client(&self.service, &seat.to_string())).received_by(seat).beside_others(true)
     }
 
     /// The same, to which objects are written with a class, a tag and a key.
@@ -50,11 +53,11 @@ impl S3 {
         Self { end: BucketDestination::new(bucket), ..self }
     }
 
-    fn keys(&self) -> Vec<String> {
+    pub fn keys(&self) -> Vec<String> {
         self.service.state().objects.keys().map(|key| key.strip_prefix(PREFIX).unwrap().to_owned()).collect()
     }
 
-    fn called(&self, operation: &str) -> usize {
+    pub fn called(&self, operation: &str) -> usize {
         self.service.state().calls.get(operation).copied().unwrap_or_default()
     }
 }
@@ -84,6 +87,12 @@ impl Site for S3 {
     fn is_tidy(&self) -> bool {
         self.service.state().uploads() == 0 && self.keys().iter().all(|key| !key.starts_with(".cpt-partial-"))
     }
+}
+
+fn client(service: &Service, id: &str) -> Bucket {
+    let place = Place { bucket: "there".to_owned(), prefix: PREFIX.to_owned(), region: "eu-west-1".to_owned(), owner: None };
+    let (endpoint, http) = (Some(service.endpoint.clone()), http_client().unwrap());
+    Bucket::new(place, Setup { endpoint, http, credentials: Setup::keys(id, "secret", None) }).unwrap()
 }
 
 fn opened(site: &S3) -> (Box<dyn OpenDestination>, Left) {

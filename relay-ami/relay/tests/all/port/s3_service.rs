@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use cpt_ends_s3::checksum::Crc;
@@ -14,6 +15,8 @@ pub struct Object {
     etag: String,
     metadata: BTreeMap<String, String>,
     crc: String,
+    /// It was written before all that the tests do.
+    is_old: bool,
 }
 
 #[derive(Default)]
@@ -49,7 +52,7 @@ impl State {
     /// An object of somebody else, with the metadata of the one that it replaces.
     pub fn put(&mut self, key: &str, bytes: &[u8]) {
         let metadata = self.objects.get(key).map(|object| object.metadata.clone()).unwrap_or_default();
-        self.objects.insert(key.to_owned(), Object::new(bytes.to_vec(), metadata));
+        self.objects.insert(key.to_owned(), Object { is_old: true, ..Object::new(bytes.to_vec(), metadata) });
     }
 }
 
@@ -57,7 +60,7 @@ impl Object {
     fn new(bytes: Vec<u8>, metadata: BTreeMap<String, String>) -> Self {
         let etag = format!("\"{}\"", &blake3::hash(&bytes).to_hex()[..32]);
         let crc = Crc::of(&bytes).text();
-        Self { bytes, etag, metadata, crc }
+        Self { bytes, etag, metadata, crc, is_old: false }
     }
 }
 
@@ -66,7 +69,12 @@ impl Object {
 pub struct Service {
     pub endpoint: String,
     state: Arc<Mutex<State>>,
+    /// Requests that come late: the answer to the first one of a method whose key has this in it is made once the others let it.
+    late: Arc<Mutex<Option<Late>>>,
 }
+
+/// Whose it is, its method, a piece of its key, and who lets it go on.
+type Late = (&'static str, &'static str, &'static str, Receiver<()>);
 
 struct Request {
     method: String,
@@ -94,7 +102,7 @@ fn error(status: u16, code: &str) -> Answer {
 impl Service {
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let service = Self { endpoint: format!("http://{}", listener.local_addr().unwrap()), state: Arc::default() };
+        let service = Self { endpoint: format!("http://{}", listener.local_addr().unwrap()), state: Arc::default(), late: Arc::default() };
         let served = service.clone();
         std::thread::spawn(move || {
             for socket in listener.incoming().flatten() {
@@ -109,9 +117,39 @@ impl Service {
         self.state.lock().unwrap()
     }
 
+    /// The next request of a method whose key has this in it is done once the sender is dropped.
+    pub fn hold(&self, method: &'static str, key: &'static str) -> Sender<()> {
+        self.hold_of("", method, key)
+    }
+
+    /// The same, of the one who has an access key with this id.
+    pub fn hold_of(&self, who: &'static str, method: &'static str, key: &'static str) -> Sender<()> {
+        let (let_go, held) = channel();
+        *self.late.lock().unwrap() = Some((who, method, key, held));
+        let_go
+    }
+
+    /// Whether the request that is to be held has come.
+    pub fn has_held(&self) -> bool {
+        self.late.lock().unwrap().is_none()
+    }
+
+    fn held(&self, request: &Request) -> Option<Receiver<()>> {
+        let mut late = self.late.lock().unwrap();
+        let by = request.headers.get("authorization").map_or("", String::as_str);
+        let is_meant = |(who, method, key, _): &Late| {
+            request.method == *method && request.key.contains(key) && by.contains(&format!("Credential={who}"))
+        };
+        if late.as_ref().is_some_and(is_meant) { late.take().map(|(.., held)| held) } else { None }
+    }
+
     fn serve(&self, socket: &TcpStream) {
         let mut reader = BufReader::new(socket);
         while let Some(request) = read(&mut reader, socket) {
+            if let Some(held) = self.held(&request) {
+                // Whoever holds it up has gone on, or has ended.
+                let _ = held.recv();
+            }
             let Answer { status, headers, body } = self.state().answer(&request);
             let length = if request.method == "HEAD" { None } else { Some(body.len()) };
             let mut text = format!("HTTP/1.1 {status} x\r\n");
@@ -208,6 +246,13 @@ impl State {
                 self.uploads.insert(id.clone(), Upload { key: key.to_owned(), metadata: metadata(), parts: BTreeMap::new() });
                 answer(200, &[], format!("<InitiateMultipartUploadResult><UploadId>{id}</UploadId></InitiateMultipartUploadResult>"))
             }
+            ("PutObject", _) if is_other => match self.objects.contains_key(key) {
+                true => error(412, "PreconditionFailed"),
+                false => error(404, "NoSuchKey"),
+            },
+            ("PutObject", _) if request.headers.contains_key("if-none-match") && self.objects.contains_key(key) => {
+                error(412, "PreconditionFailed")
+            }
             ("PutObject", _) => {
                 let etag = sent.etag.clone();
                 self.objects.insert(key.to_owned(), sent);
@@ -250,6 +295,8 @@ impl State {
             return error(412, "PreconditionFailed");
         }
         let mut headers = vec![("etag".to_owned(), object.etag.clone()), ("x-amz-checksum-crc64nvme".to_owned(), object.crc.clone())];
+        let written = if object.is_old { "Thu, 01 Jan 1970 00:00:00 GMT" } else { "Sat, 01 Jan 2000 00:00:00 GMT" };
+        headers.push(("last-modified".to_owned(), written.to_owned()));
         headers.extend(object.metadata.iter().map(|(name, value)| (format!("x-amz-meta-{name}"), value.clone())));
         if request.method == "HEAD" {
             headers.push(("content-length".to_owned(), object.bytes.len().to_string()));
