@@ -38,7 +38,7 @@ def settle(world: World, record: TransferRecord) -> int:
     """Abort what no run can go on with, or note how much waits for one; how many uploads were aborted.
 
     What cannot be looked at now is the sweep's. A process that wakes up after its transfer can write for as long as its
-    session lasts, so what was started more than once, or thrown away, is looked at once more after that.
+    session lasts, so what was started more than once, lost a machine or was thrown away is looked at once more then.
     """
     transfer = record.transfer
     if not isinstance(transfer.request.destination, BucketEnd) or transfer.request.dry_run:
@@ -48,7 +48,7 @@ def settle(world: World, record: TransferRecord) -> int:
     try:
         if is_over or is_thrown_away:
             removed = remove(world, transfer)
-            if removed.uploads or is_thrown_away or record.attempt > record.earlier_starts + 1:
+            if removed.uploads or is_thrown_away or record.attempt > record.earlier_starts + 1 or record.retired:
                 _remind(world, transfer, now + SESSION_SECONDS)
             world.transfers.change(transfer, transfer_life.note(unfinished=UnfinishedUploads.of((), now)))
             return removed.uploads

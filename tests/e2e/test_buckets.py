@@ -142,6 +142,50 @@ def test_a_machine_that_ends_while_it_reads_a_bucket_costs_no_object(account: Ac
     assert files(tmp_path / "out") == held
 
 
+def two_writers(account: Account, root: Path, prefix: str) -> dict[str, Any]:
+    """The request that brings a directory that two machines see below a prefix."""
+    machines = [account.source, account.cloud.launch_vm(HOME, f"another of {prefix}", END_TYPE)]
+    return {
+        "source": {"instanceIds": machines, "region": HOME, "paths": [f"{root}/"]},
+        "destination": {"kind": "bucket", "bucket": BUCKET, "prefix": prefix, "region": OTHER},
+        "chunkSizeMiB": 8,
+    }
+
+
+def write(root: Path, held: dict[str, bytes]) -> None:
+    for path, body in held.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(body)
+
+
+def test_a_tree_that_two_machines_see_becomes_objects_that_both_have_written(account: Account, tmp_path: Path) -> None:
+    held = contents(4)
+    write(tmp_path, held)
+    account.cloud.client("s3", OTHER).put_object(Bucket=BUCKET, Key="writers/top.txt", Body=b"from before")
+    run = account.run(two_writers(account, tmp_path, "writers/"), "two-writers")
+    assert_whole(account, run, "two-writers")
+    assert objects(account, "writers/") == held
+    assert {seat["seatId"] for seat in run.report["seats"]} == {"s0", "s1", "r0", "r1"}
+
+
+@only_full
+def test_a_machine_that_ends_while_it_writes_a_bucket_costs_no_object(account: Account, tmp_path: Path) -> None:
+    held = {path: random.Random(path).randbytes(20 * 8 * MIB) for path in ("one.bin", "two.bin")}
+    write(tmp_path, held)
+    name = "without-a-writer"
+    request = two_writers(account, tmp_path, "lost/") | {"bandwidthLimitMbps": 160}
+    arn = account.start(request, name)
+
+    def has_written() -> bool:
+        document = (account.record(name, "progress#r1") or {}).get("document", "{}")
+        return int(json.loads(str(document)).get("bytes", 0)) > 0
+
+    account.cloud.wait_for(has_written, 90)
+    account.cloud.client("ec2", HOME).terminate_instances(InstanceIds=[request["source"]["instanceIds"][1]])
+    assert_whole(account, account.wait(arn), name)
+    assert objects(account, "lost/") == held
+
+
 def mirrored(account: Account, tmp_path: Path, prefix: str) -> dict[str, Any]:
     """The request that copies a directory of one file below a prefix."""
     (tmp_path / "set").mkdir()

@@ -3,7 +3,7 @@
 from typing import Any
 
 from lambdas.core.ends.allowed_buckets import AllowedBucket
-from lambdas.core.ends.bucket import SourceBucket
+from lambdas.core.ends.bucket import DestinationBucket, SourceBucket
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.core.transfer.seat import seats_of
 from tests.lambdas.builders import IRELAND, WEST, transfer
@@ -27,6 +27,14 @@ def to_bucket(transfer_id: str = "first", prefix: str = "out/", **changes: Any) 
     """From the machine in the West into a bucket in Ireland."""
     accepted = transfer(transfer_id, destination=bucket(prefix), **changes)
     return accepted.model_copy(update={"receivers": seats_of("receiver", [accepted.at_source])})
+
+
+def from_many_to_bucket(count: int = 2) -> AcceptedTransfer:
+    """From so many machines in the West into a bucket in Ireland."""
+    accepted, destination = many(count, 1), DestinationBucket.from_document(bucket("out/"))
+    receivers = seats_of("receiver", [seat.machine for seat in accepted.senders])
+    changes = {"destination": destination}
+    return accepted.model_copy(update={"receivers": receivers, "request": accepted.request.model_copy(update=changes)})
 
 
 def from_bucket(transfer_id: str = "first", prefix: str = "in/", **changes: Any) -> AcceptedTransfer:

@@ -31,14 +31,16 @@ _SHARE = 0.5
 def with_bucket(
     ends: EndFigures, source: SourceEnd, destination: DestinationEnd, chunk_mib: int | None, size_bytes: int, files: int
 ) -> EndFigures:
-    """`ends`, one of which is a bucket: it moves what S3 does, and its seat takes a part of the other end's machine."""
+    """`ends`, one of which is a bucket: it moves what S3 does, and its seats share the other end's machines."""
     if not (isinstance(source, BucketEnd) or isinstance(destination, BucketEnd)):
         return ends
     is_read = isinstance(source, BucketEnd)
+    machines = max(1, len(source.machine_ids) + len(destination.machine_ids))
+    of_each = f" by each of {machines} machines" if machines > 1 else ""
     store = Figure(
-        value=REQUEST_MB_S * REQUESTS_AT_ONCE,
+        value=REQUEST_MB_S * REQUESTS_AT_ONCE * machines,
         origin="published",
-        note=f"S3: {REQUESTS_AT_ONCE} requests at once at {REQUEST_MB_S:g} MB/s",
+        note=f"S3: {REQUESTS_AT_ONCE} requests at once{of_each} at {REQUEST_MB_S:g} MB/s",
     )
     changes: dict[str, Figure | None] = {"store": store, "source" if is_read else "destination": store}
     for name in ("source_processor", "destination_processor"):
@@ -46,7 +48,7 @@ def with_bucket(
         changes[name] = figure and figure.scaled(
             _SHARE, f"{figure.note}; half of it, as both daemons are on one machine"
         )
-    counted = requests(size_bytes, files, (chunk_mib or 64) * MIB, is_read=is_read)
+    counted = requests(size_bytes, files, (chunk_mib or 64) * MIB, machines, is_read=is_read)
     changes["requests"] = Figure(value=counted.usd, origin="assumed", note=f"{counted.words}: embedded table")
     return ends.model_copy(update=changes)
 
@@ -89,16 +91,20 @@ class Requests:
         return f"{self.writes:,} writes, {self.lists:,} listings and {self.reads:,} reads of S3"
 
 
-def requests(size_bytes: int, files: int, chunk_bytes: int, *, is_read: bool) -> Requests:
+def requests(size_bytes: int, files: int, chunk_bytes: int, machines: int = 1, *, is_read: bool) -> Requests:
     """How many a transfer makes at most; nobody knows beforehand how many of the files are larger than a chunk.
 
     To a bucket, a file is a write, and each further chunk of it one more, with two that begin and complete the upload.
+    Of several machines one notes each upload, and each reads that; an object that they replace is a write and a read
+    more, and nobody knows beforehand how many these are.
     From one, each is asked for what it is and read, and each further chunk read.
     """
     lists, more = ceil(files / KEYS_OF_A_LISTING) + 1, size_bytes // chunk_bytes
     if is_read:
         return Requests(0, lists, 2 * files + more)
     large = min(files, more)
+    if machines > 1:
+        return Requests(files + more + 3 * large, lists, machines * large)
     return Requests(files + more + 2 * large, lists, 0)
 
 

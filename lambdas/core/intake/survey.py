@@ -41,18 +41,17 @@ def check(transfer: AcceptedTransfer, survey: Survey) -> None:
 
 
 def check_beside(
-    version: str, sources: Iterable[tuple[Seat, SourceSurvey]], destinations: Iterable[tuple[Seat, DestinationSurvey]]
+    where: str,
+    version: str,
+    sources: Iterable[tuple[Seat, SourceSurvey]],
+    destinations: Iterable[tuple[Seat, DestinationSurvey]],
 ) -> None:
-    """Raise SurveyProblem or DaemonVersionSkew for other machines of both ends.
+    """Raise SurveyProblem or DaemonVersionSkew for other machines of both ends; `where`: the destination's key.
 
     What a source is asked for is not there: that is its only problem. Whether its paths are, others judge.
     """
     there = list(destinations)
-    lines = [
-        _line("$.destination.path", seat.machine.instance_id, problem)
-        for seat, survey in there
-        for problem in survey.problems
-    ]
+    lines = [_line(where, seat.machine.instance_id, problem) for seat, survey in there for problem in survey.problems]
     if lines:
         raise SurveyProblem("\n".join(lines))
     versions = [(seat, survey.daemon_version) for seat, survey in sources]

@@ -6,6 +6,7 @@ from typing import Any
 from lambdas.core.ends.bucket import BucketEnd, DestinationBucket, SourceBucket, partition_of_region
 from lambdas.core.ends.kinds import DestinationEnd, SourceEnd
 from lambdas.core.ends.object_writing import ARCHIVES, region_of_key
+from lambdas.core.request.machine_rules import MOST_TOGETHER
 
 # A chunk of a large file is a part of an object, which has 5 MiB at least: the next power of two.
 LEAST_CHUNK_MIB = 8
@@ -31,12 +32,7 @@ def problems(source: SourceEnd, destination: DestinationEnd, said: Mapping[str, 
         for key, value, is_refused, why in refused
         if is_refused
     ]
-    if not isinstance(source, BucketEnd) and source.instance_ids is not None:
-        found.append(
-            f"$.source.instanceIds: {len(source.instance_ids)} machines, and $.destination is a bucket, which one "
-            "machine writes; name one in instanceId"
-        )
-    return [*found, *_apart(source, destination), *_of_key(destination)]
+    return [*found, *_too_many(source, destination), *_apart(source, destination), *_of_key(destination)]
 
 
 def _at_any_end(said: Mapping[str, Any]) -> Iterator[_Refused]:
@@ -91,6 +87,17 @@ def _of_copies(said: Mapping[str, Any]) -> Iterator[_Refused]:
         "they begin before all is listed; start a dry run first",
     )
     yield "objective.deadlineSeconds", deadline, deadline is not None, "nobody can make S3 copy faster"
+
+
+def _too_many(source: SourceEnd, destination: DestinationEnd) -> Iterator[str]:
+    """Each machine beside a bucket sends and receives, so that the transfer names it twice."""
+    count, most = len(source.machine_ids) + len(destination.machine_ids), MOST_TOGETHER // 2
+    if count > most:
+        side, other = ("destination", "source") if isinstance(source, BucketEnd) else ("source", "destination")
+        yield (
+            f"$.{side}.instanceIds: {count} machines, and $.{other} is a bucket, so that each of them sends and "
+            f"receives; name {most} at most"
+        )
 
 
 def _apart(source: SourceEnd, destination: DestinationEnd) -> Iterator[str]:

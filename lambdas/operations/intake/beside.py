@@ -1,5 +1,6 @@
 """The proof that all machines of an end see one and the same directory, before anything is written or costs money.
 
+Of a bucket there is nothing to prove: S3 answers all alike. Each machine that is to write it says whether it may.
 At the destination a mark decides: the first machine puts it there, every other one sees it come and go. At the source
 what the machines say of their file systems is enough where it can be; where it leaves a doubt, a mark decides too.
 """
@@ -68,14 +69,15 @@ def check(
     senders, receivers = _readers(transfer), transfer.receivers[1:]
     looks = [SourceSurvey.from_document(one) for one in told[: len(senders)]]
     others = [DestinationSurvey.from_document(one) for one in told[len(senders) :]]
-    check_beside(version, zip(senders, looks, strict=True), zip(receivers, others, strict=True))
+    where = f"$.destination.{transfer.request.destination.where_field}"
+    check_beside(where, version, zip(senders, looks, strict=True), zip(receivers, others, strict=True))
     for seat, look in zip(senders, looks, strict=True):
         found = doubts(kernel, places, look.kernel, look.places or [])
         if other := [doubt for doubt in found if doubt.verdict is Verdict.OTHER]:
             raise _refusal(transfer, seat, other[0])
         for doubt in found:
             _decide(transfer, seat, doubt, world)
-    if receivers:
+    if receivers and not isinstance(transfer.request.destination, BucketEnd):
         _prove_destination(transfer, destination, world)
 
 

@@ -1,14 +1,16 @@
 """The lock of a destination: on its bucket, or on each machine, with one port at all of them and of what they share."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
 from lambdas.adapters.world import World
 from lambdas.core.ends.bucket import DestinationBucket
-from lambdas.core.ends.machine import DestinationMachine
 from lambdas.core.intake.destination_lock import NO_PORT, NOWHERE, Busy, Holding, Way
 from lambdas.core.transfer.accepted import RECEIVER_PORTS, AcceptedTransfer
+
+_Asked = tuple[Sequence[str], str]
+"""Machines, and the path that is locked on each of them."""
 
 
 def acquire(
@@ -24,7 +26,7 @@ def acquire(
     asked, transfer_id = transfer.request.destination, transfer.transfer_id
     if isinstance(asked, DestinationBucket):
         return _of_bucket(world, transfer, asked)
-    held = _at_machines(world, asked, transfer_id, ways)
+    held = _at_machines(world, (asked.lock_ids, asked.lock_path), transfer_id, ways)
     if isinstance(held, Busy) or not shared:
         return held
     # Last: whoever has it waits for nothing else, so that no two wait for each other.
@@ -32,18 +34,17 @@ def acquire(
     return others if isinstance(others, Busy) else held
 
 
-def _at_machines(
-    world: World, asked: DestinationMachine, transfer_id: str, ways: Mapping[str, tuple[Way, ...]]
-) -> Holding | Busy:
-    if len(asked.lock_ids) == 1:
-        return world.locks.acquire(asked.lock_ids[0], asked.lock_path, transfer_id, ways.get(asked.lock_ids[0], ()))
+def _at_machines(world: World, asked: _Asked, transfer_id: str, ways: Mapping[str, tuple[Way, ...]]) -> Holding | Busy:
+    machines, path = asked
+    if len(machines) == 1:
+        return world.locks.acquire(machines[0], path, transfer_id, ways.get(machines[0], ()))
     ports = list(RECEIVER_PORTS)
     while True:
         held = _at_all(world, asked, transfer_id, ways, ports)
         if not isinstance(held, int):
             return held
         # Another transfer has this port at one of the machines.
-        _release_machines(world, asked.lock_ids, transfer_id)
+        _release_machines(world, machines, transfer_id)
         ports.remove(held)
 
 
@@ -69,13 +70,13 @@ def lock_ids(transfer: AcceptedTransfer) -> tuple[str, ...]:
 
 
 def _of_bucket(world: World, transfer: AcceptedTransfer, asked: DestinationBucket) -> Holding | Busy:
-    """The bucket's lock, and a port of the source's machine, on which it is written; of two buckets there is none."""
-    first = None
-    for machine in transfer.request.source.machine_ids:
-        port = world.locks.acquire(machine, NOWHERE, transfer.transfer_id)
+    """The bucket's lock, and a port of the source's machines, on which it is written; of two buckets there is none."""
+    first: Holding | None = None
+    if machines := transfer.request.source.machine_ids:
+        port = _at_machines(world, (machines, NOWHERE), transfer.transfer_id, {})
         if isinstance(port, Busy):
-            return replace(port, machine=machine)
-        first = first or port
+            return replace(port, machine=port.machine or machines[0])
+        first = port
     for lock_id in asked.lock_ids:
         held = world.locks.acquire(lock_id, asked.lock_path, transfer.transfer_id, ports=(NO_PORT,))
         if isinstance(held, Busy):
@@ -86,17 +87,17 @@ def _of_bucket(world: World, transfer: AcceptedTransfer, asked: DestinationBucke
 
 def _at_all(
     world: World,
-    asked: DestinationMachine,
+    asked: _Asked,
     transfer_id: str,
     ways: Mapping[str, tuple[Way, ...]],
     ports: list[int],
 ) -> Holding | Busy | int:
     """What was taken, or is in the way; a port where one machine has it and another does not."""
-    first = None
+    first, (machines, path) = None, asked
     # In one order, whoever asks: of two that want the same machines one gets all of them.
-    for lock_id in sorted(asked.lock_ids):
+    for lock_id in sorted(machines):
         own = ways.get(lock_id, ())
-        held = world.locks.acquire(lock_id, asked.lock_path, transfer_id, own, [first.port] if first else ports)
+        held = world.locks.acquire(lock_id, path, transfer_id, own, [first.port] if first else ports)
         if isinstance(held, Busy):
             if held.holder is None and first is not None:
                 return first.port

@@ -6,7 +6,7 @@ from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.object_store import requests, stored_usd_per_day
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.estimate.estimation import estimate_for
-from tests.lambdas.buckets import ALLOWED, from_bucket, to_bucket
+from tests.lambdas.buckets import ALLOWED, from_bucket, from_many_to_bucket, to_bucket
 from tests.lambdas.builders import survey
 from tests.lambdas.cloud import Cloud
 
@@ -29,6 +29,17 @@ def test_there_is_one_row_without_relays_and_s3_has_a_published_rate(accepted: A
     store = estimate.figures.store
     assert store is not None
     assert (store.value, store.origin, store.note) == (1360.0, "published", "S3: 16 requests at once at 85 MB/s")
+
+
+def test_each_of_several_machines_has_s3_for_itself_and_reads_what_is_noted_of_uploads() -> None:
+    accepted = from_many_to_bucket(3)
+    relays = accepted.request.relays.model_copy(update={"pairs": 0})
+    accepted = accepted.model_copy(update={"request": accepted.request.model_copy(update={"relays": relays})})
+    store = found(accepted, 10 * GB, 3).figures.store
+    assert store is not None
+    assert (store.value, store.note) == (3 * 1360.0, "S3: 16 requests at once by each of 3 machines at 85 MB/s")
+    assert requests(160 * MIB, 1, 64 * MIB, 3, is_read=False).words == "6 writes, 2 listings and 3 reads of S3"
+    assert requests(160 * MIB, 1, 64 * MIB, 3, is_read=True).words == "0 writes, 2 listings and 4 reads of S3"
 
 
 def test_what_leaves_a_region_and_what_s3_is_asked_for_is_paid() -> None:

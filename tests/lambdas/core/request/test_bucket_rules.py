@@ -32,14 +32,24 @@ def refused(source: object, destination: object, **keys: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(("source", "destination"), list(product(SOURCES, DESTINATIONS)))
-def test_each_of_the_nine_pairs_is_accepted_or_refused_by_name(source: str, destination: str) -> None:
-    if (source, destination) != ("machines", "bucket"):
-        found = parsed(SOURCES[source], DESTINATIONS[destination])
-        assert (found.source.kind, found.destination.kind) == (source.rstrip("s"), destination.rstrip("s"))
-        return
-    assert refused(SOURCES[source], DESTINATIONS[destination]) == [
-        "$.source.instanceIds: 2 machines, and $.destination is a bucket, which one machine writes; "
-        "name one in instanceId"
+def test_each_of_the_nine_pairs_is_accepted(source: str, destination: str) -> None:
+    found = parsed(SOURCES[source], DESTINATIONS[destination])
+    assert (found.source.kind, found.destination.kind) == (source.rstrip("s"), destination.rstrip("s"))
+
+
+@pytest.mark.parametrize("bucket_at", ["source", "destination"])
+def test_more_machines_than_a_transfer_can_name_twice_are_refused(bucket_at: str) -> None:
+    def ends(count: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        machines = [f"i-{number:017x}" for number in range(count)]
+        if bucket_at == "source":
+            return BUCKET, {**ALL_THERE, "instanceIds": machines}
+        return {**MACHINES, "instanceIds": machines}, BACKUPS
+
+    assert parsed(*ends(6))
+    side = "destination" if bucket_at == "source" else "source"
+    assert refused(*ends(7)) == [
+        f"$.{side}.instanceIds: 7 machines, and $.{bucket_at} is a bucket, so that each of them sends and receives; "
+        "name 6 at most"
     ]
 
 

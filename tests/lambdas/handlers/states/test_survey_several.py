@@ -13,7 +13,7 @@ from lambdas.core.seats.commands import Command
 from lambdas.core.survey.survey import Survey
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.handlers.states.survey_ends import SurveyInput, survey_ends
-from tests.lambdas.buckets import from_bucket_to_many
+from tests.lambdas.buckets import from_bucket_to_many, from_many_to_bucket
 from tests.lambdas.builders import WEST, survey
 from tests.lambdas.core.intake.test_one_directory import EFS, OURS, THEIRS, TUNNEL, first, there
 from tests.lambdas.machines import failed, printed
@@ -97,6 +97,15 @@ def test_of_machines_that_read_a_bucket_one_lists_it_and_nobody_proves_that_all_
     machines.survey()
     assert machines.sides("r0") == ["source", "destination", "mark", "mark"]
     assert machines.sides("r1") == ["destination", "marked", "marked"]
+
+
+def test_of_machines_that_write_a_bucket_each_says_whether_it_may_and_nobody_proves_that_all_see_it() -> None:
+    machines = Machines(transfer=from_many_to_bucket())
+    machines.survey()
+    assert machines.sides("s0") == ["source", "destination"]
+    assert machines.sides("s1") == ["source", "destination"]
+    ((_, look),) = [(at, one) for at, one in machines.asked if (at, one["side"]) == ("s1", "destination")]
+    assert look["end"]["kind"] == "bucket"
 
 
 def test_a_machine_of_the_destination_that_sees_another_directory_is_named() -> None:
