@@ -88,6 +88,11 @@ impl Large {
         offset..self.header.size.min(offset.saturating_add(self.part_size))
     }
 
+    /// See [`LargeFile::is_placed_slowly`].
+    pub fn is_placed_slowly(&self) -> bool {
+        self.file.is_placed_slowly()
+    }
+
     /// Returns whether the file is in its place already.
     pub fn is_done(&self) -> bool {
         self.state.read().unwrap_or_else(PoisonError::into_inner).done

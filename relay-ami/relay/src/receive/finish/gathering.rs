@@ -6,8 +6,13 @@ use super::Finish;
 use crate::receive::asked::Asked;
 use crate::receive::beside::Beside;
 use crate::receive::commit::settled;
+use crate::receive::files::Large;
+use crate::thread::map;
 use crate::transport::stream::StreamError;
 use crate::wire::frame::Frame;
+
+/// Files that are put into their places at once, where each takes its time.
+const PLACED_AT_ONCE: usize = 16;
 
 impl Finish {
     /// Takes over what has come to all receivers, and answers. What of it lacks parts comes again.
@@ -33,25 +38,32 @@ impl Finish {
         drop(call);
         let copied = gathered.copied;
         let whole = site.files.take_over(gathered, site.part_bytes);
-        let mut files = 0;
-        for file in whole {
+        let is_slow = whole.first().is_some_and(|file| file.is_placed_slowly());
+        let (at_once, mut files) = (if is_slow { PLACED_AT_ONCE } else { 1 }, 0);
+        for next in whole.chunks(at_once) {
             if !self.is_wanted(asked) {
                 return Err(StreamError::Ended);
             }
-            let placed = file.check(&site.reading(), &|| self.is_wanted(asked)).and_then(|synced| match synced {
-                Some(synced) => settled(&*site.destination, &site.files, file.entry(), synced),
-                None => Ok(0),
-            });
-            match placed {
-                Ok(entries) => files += entries,
-                // It is missing in the last look, and comes again, whole.
-                Err(error) => tracing::warn!(entry = file.entry(), %error, "a file whose parts are all there is not in its place"),
-            }
+            files += map(at_once, next.iter().collect(), |file| self.put_into_place(asked, file)).into_iter().sum::<u64>();
         }
         let call = site.disk.enter();
         site.destination.sync_notes()?;
         drop(call);
         tracing::info!(files, copied, seconds = begun.elapsed().as_secs_f64(), "gathered");
         Ok((files, copied))
+    }
+
+    /// How many files are complete by it, 0 or 1.
+    fn put_into_place(&self, asked: &Asked<'_>, file: &Large) -> u64 {
+        let site = &*self.site;
+        let placed = file.check(&site.reading(), &|| self.is_wanted(asked)).and_then(|synced| match synced {
+            Some(synced) => settled(&*site.destination, &site.files, file.entry(), synced),
+            None => Ok(0),
+        });
+        // It is missing in the last look, and comes again, whole.
+        placed.unwrap_or_else(|error| {
+            tracing::warn!(entry = file.entry(), %error, "a file whose parts are all there is not in its place");
+            0
+        })
     }
 }
