@@ -31,7 +31,8 @@ def to_bucket(transfer_id: str = "first", prefix: str = "out/", **changes: Any) 
 
 def from_many_to_bucket(count: int = 2) -> AcceptedTransfer:
     """From so many machines in the West into a bucket in Ireland."""
-    accepted, destination = many(count, 1), DestinationBucket.from_document(bucket("out/"))
+    source = {"region": WEST, "paths": ["/mnt/set"]}
+    accepted, destination = many(count, 1, source=source), DestinationBucket.from_document(bucket("out/"))
     receivers = seats_of("receiver", [seat.machine for seat in accepted.senders])
     changes = {"destination": destination}
     return accepted.model_copy(update={"receivers": receivers, "request": accepted.request.model_copy(update=changes)})

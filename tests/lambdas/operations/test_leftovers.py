@@ -7,6 +7,7 @@ import pytest
 from lambdas.core.errors import MissingPermission, Throttled
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import TransferRecord
+from lambdas.core.seats.retirement import RetiredSeat
 from lambdas.core.transfer.record_format import FORMAT_VERSION
 from lambdas.handlers.reactions.sweep_uploads import sweep_uploads
 from lambdas.operations.teardown import tear_down
@@ -116,6 +117,16 @@ def test_what_a_transfer_that_succeeded_does_not_need_goes_at_once_and_once_more
     cloud.buckets.begun("out/late", f"{SESSIONS}receiver-first", [])
     cloud.clock.sleep(DAY)
     assert sweep_uploads(DAILY, cloud.world)["removed"] == {"first": {"uploads": 1, "notes": 0}}
+
+
+def test_a_transfer_that_has_lost_a_machine_is_looked_at_once_more_when_its_sessions_have_ended() -> None:
+    cloud = Cloud(buckets=ALLOWED)
+    assert cloud.transfers.create(to_bucket())
+    lost = RetiredSeat(seat_id="r1", instance_id="i-00000001", epoch=1, is_gone=False, at=0.0, why="it is frozen")
+    cloud.transfers.change(of(cloud).transfer, transfer_life.note_retired(of(cloud), [lost]))
+    delivered(cloud)
+    tear_down(cloud.world, of(cloud))
+    assert len(cloud.objects.keys("unfinished/")) == 1
 
 
 def test_a_transfer_that_left_nothing_is_not_looked_at_again() -> None:

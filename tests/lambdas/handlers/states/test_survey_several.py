@@ -63,7 +63,7 @@ class Machines:
         changes = self.changes.get(seat_id, {})
         if side == "destination":
             return printed({**good.destination.to_document(), **changes})
-        listed = seat_id == "s0"
+        listed = seat_id in ("s0", "r0")  # of a machine that does both it is the receiver's name
         places = first(self.system) if listed else there(self.system, self.inode)
         told = {"kernel": OURS if listed else THEIRS, "places": [place.to_document() for place in places]}
         return printed({**good.source.to_document(), **told, **changes})

@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 
 from lambdas.core.errors import DestinationBusy, DestinationTaken
-from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.core.intake.destination_lock import NOWHERE, Busy, Holding
+from lambdas.core.transfer.accepted import RECEIVER_PORTS, AcceptedTransfer
 from lambdas.operations.intake import holding
 from lambdas.operations.intake.surveying import hold
+from tests.lambdas.buckets import from_many_to_bucket
 from tests.lambdas.builders import IRELAND, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.core.intake.test_shared_directories import Mount
@@ -73,3 +75,20 @@ def test_what_is_refused_keeps_nobody_out() -> None:
         hold(two, Mount(device=60).destination(("a",), 1), cloud.world)
     holding.release(cloud.world, one)
     hold(one, Mount().destination(("a", "c"), 2), cloud.world)
+
+
+def test_machines_that_write_one_bucket_have_one_port_that_is_free_at_all_of_them() -> None:
+    cloud, accepted = Cloud(), from_many_to_bucket(2)
+    first, second = accepted.request.source.machine_ids
+    taken = [RECEIVER_PORTS[0], RECEIVER_PORTS[1]]
+    cloud.world.locks.acquire(first, NOWHERE, "one", ports=[taken[1]])
+    cloud.world.locks.acquire(second, NOWHERE, "another", ports=[taken[0]])
+    held = holding.acquire(cloud.world, accepted)
+    assert isinstance(held, Holding)
+    assert held.port == RECEIVER_PORTS[2]
+    holding.release(cloud.world, accepted)
+    again = holding.acquire(cloud.world, accepted.model_copy(update={"transfer_id": "second"}))
+    assert isinstance(again, Holding)
+    busy = holding.acquire(cloud.world, accepted)
+    assert isinstance(busy, Busy)
+    assert busy.holder == "second"

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::Semaphore;
 
 use cpt_ends::{Capabilities, Gathered, GoesOn, LargeFile, Left, OpenDestination, Placed, SmallFile, View};
-use cpt_process::thread::{lock, map};
+use cpt_process::thread::lock;
 use cpt_wire::digest::{Digest, Proof};
 use cpt_wire::documents::entry::Kind;
 use cpt_wire::documents::seat::Seat;
@@ -21,6 +21,7 @@ use super::others::Others;
 use super::part::Transit;
 use super::path::{key, may_have_parts};
 use super::presence::Presence;
+use super::removal::remove_all;
 use super::resuming::refuse;
 use super::small::Small;
 use super::under_way::Inner;
@@ -28,7 +29,6 @@ use super::view::Sight;
 use super::{CAPABILITIES, PARTIAL};
 use crate::client::Bucket;
 use crate::fault::Fault;
-use crate::keys::PAGE;
 use crate::uploads::Upload;
 
 /// Parts that are sent at once: as many as a link of 10 Gbit/s needs at 85 MB/s for each.
@@ -38,8 +38,6 @@ const MOST_PARTS: u64 = 10_000;
 /// Bytes in memory that wait to be sent or put, and parts where these are larger than that.
 const UNSYNCED: u64 = 128 << 20;
 const UNSYNCED_PARTS: u64 = 4;
-/// Objects that are removed at once.
-const REMOVED_AT_ONCE: usize = 16;
 
 /// What files under way have in common.
 pub struct Shared {
@@ -229,19 +227,7 @@ impl OpenDestination for Opened {
             self.abandon(entry)?;
             removed();
         }
-        let bucket = &self.shared.bucket;
-        loop {
-            let failed = |fault| refuse(fault, &self.folder);
-            let page = bucket.wait(bucket.page(&self.folder, None, PAGE)).map_err(failed)?;
-            let keys: Vec<_> = page.objects.into_iter().map(|object| object.key).collect();
-            for gone in map(REMOVED_AT_ONCE, keys, |key| bucket.wait(bucket.delete(&key))) {
-                gone.map_err(failed)?;
-                removed();
-            }
-            if page.is_last {
-                return Ok(());
-            }
-        }
+        remove_all(&self.shared.bucket, &self.folder, removed)
     }
 
     fn close(&self) {

@@ -3,6 +3,7 @@
 use std::io;
 
 use cpt_ends::{Found, Removal, Remover};
+use cpt_process::thread::map;
 use cpt_wire::documents::entry::Kind;
 use cpt_wire::documents::extras::Stayed;
 
@@ -10,7 +11,26 @@ use super::path::key;
 use super::resuming::refuse;
 use crate::client::Bucket;
 use crate::fault::{Fault, Meaning};
-use crate::keys::Listed;
+use crate::keys::{Listed, PAGE};
+
+/// Objects that are removed at once.
+const REMOVED_AT_ONCE: usize = 16;
+
+/// Removes all objects whose keys begin so; `removed` is called after each.
+pub fn remove_all(bucket: &Bucket, folder: &str, removed: &dyn Fn()) -> io::Result<()> {
+    let failed = |fault| refuse(fault, folder);
+    loop {
+        let page = bucket.wait(bucket.page(folder, None, PAGE)).map_err(failed)?;
+        let keys: Vec<_> = page.objects.into_iter().map(|object| object.key).collect();
+        for gone in map(REMOVED_AT_ONCE, keys, |key| bucket.wait(bucket.delete(&key))) {
+            gone.map_err(failed)?;
+            removed();
+        }
+        if page.is_last {
+            return Ok(());
+        }
+    }
+}
 
 pub struct BucketRemover(pub Bucket);
 
