@@ -124,7 +124,7 @@ class Cloud:
 
     def alive(self) -> list[str]:
         """Ids of relays that are not terminated."""
-        machines = [machine for compute in self.compute.values() for machine in compute.machines.values()]
+        machines = [machine for compute in list(self.compute.values()) for machine in list(compute.machines.values())]
         return [m.instance.instance_id for m in machines if m.transfer_id and not m.instance.gone]
 
 

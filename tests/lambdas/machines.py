@@ -71,15 +71,15 @@ class MemoryCompute:
         return [self._now(self.machines[i]) for i in instance_ids if self._shows(i)]
 
     def of_transfer(self, transfer_id: str) -> list[Instance]:
-        mine = [self._now(m) for m in self.machines.values() if m.transfer_id == transfer_id]
+        mine = [self._now(m) for m in list(self.machines.values()) if m.transfer_id == transfer_id]
         return [instance for instance in mine if not instance.gone]
 
     def of_deployment(self) -> list[Instance]:
-        relays = [self._now(m) for m in self.machines.values() if m.transfer_id]
+        relays = [self._now(m) for m in list(self.machines.values()) if m.transfer_id]
         return [replace(i, transfer_id=self.machines[i.instance_id].transfer_id) for i in relays if not i.gone]
 
     def running(self) -> list[Instance]:
-        instances = [self._now(machine) for machine in self.machines.values()]
+        instances = [self._now(machine) for machine in list(self.machines.values())]
         return [instance for instance in instances if instance.state in ("pending", "running")]
 
     def launch(self, request: LaunchRequest) -> list[Instance]:
@@ -95,7 +95,7 @@ class MemoryCompute:
             if code := self.refusals.get(what):
                 raise LaunchError(code, "refused by the test")
         if (
-            len([m for m in self.machines.values() if m.transfer_id and not m.instance.gone]) + request.count
+            len([m for m in list(self.machines.values()) if m.transfer_id and not m.instance.gone]) + request.count
             > self.quota
         ):
             raise LaunchError("VcpuLimitExceeded", "refused by the test")

@@ -190,7 +190,7 @@ class MemoryBuckets:
 
     def uploads(self, key: str) -> list[Upload]:
         with self._asked("list"):
-            return [Upload(name, one.begun, one.by) for name, one in self.open.items() if one.key == key]
+            return [Upload(name, one.begun, one.by) for name, one in list(self.open.items()) if one.key == key]
 
     def opened(self) -> "MemoryBuckets":
         """As another function opens them: its requests are counted from here on."""

@@ -51,7 +51,7 @@ class MemoryTransferStore:
 
     def active_ids(self) -> list[str]:
         """See TransferStore."""
-        return [transfer_id for transfer_id, item in self._items.items() if "active" in item]
+        return [transfer_id for transfer_id, item in list(self._items.items()) if "active" in item]
 
     def ids_with_end(self, instance_id: str) -> list[str]:
         """See TransferStore."""
@@ -60,7 +60,7 @@ class MemoryTransferStore:
 
     def active(self) -> list[TransferRecord]:
         """See TransferStore."""
-        records = [TransferRecord.parse(deepcopy(item)) for item in self._items.values()]
+        records = [TransferRecord.parse(deepcopy(item)) for item in list(self._items.values())]
         return [record for record in records if not record.closed]
 
     def change(self, transfer: AcceptedTransfer, change: transfer_life.Change) -> TransferRecord | None:
@@ -224,7 +224,7 @@ class MemoryChunkStore:
 
 
 class MemoryNodeStore:
-    """NodeStore."""
+    """NodeStore. What is gone through is a copy: functions run beside each other."""
 
     def __init__(self) -> None:
         self._nodes: dict[tuple[str, str], Node] = {}
@@ -239,11 +239,11 @@ class MemoryNodeStore:
 
     def forget(self, transfer_id: str) -> None:
         """See NodeStore."""
-        self._nodes = {key: node for key, node in self._nodes.items() if key[0] != transfer_id}
+        self._nodes = {key: node for key, node in list(self._nodes.items()) if key[0] != transfer_id}
 
     def by_instance(self, instance_id: str) -> list[Node]:
         """See NodeStore."""
-        return [node for node in self._nodes.values() if node.instance_id == instance_id]
+        return [node for node in list(self._nodes.values()) if node.instance_id == instance_id]
 
     def change(self, node: Node, change: node_life.Change) -> Node | None:
         """See NodeStore."""
