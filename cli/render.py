@@ -21,6 +21,7 @@ from lambdas.core.report.timeline import LimitSet
 from lambdas.core.request.bandwidth import limit_in_words
 from lambdas.core.request.deletion import Deleted, WouldDelete, in_words
 from lambdas.core.request.request import TransferRequest
+from lambdas.core.restores.summary import Restores
 from lambdas.core.transfer.seat import role_of
 from lambdas.core.words import dollars, duration, many, moment, size
 
@@ -62,6 +63,8 @@ def report_view(report: dict[str, Any]) -> RenderableType:
         )
     if left := report.get("leftAlone"):
         lines.append(line(f"left alone: {left['entries']:,}, {size(left['bytes'])} at the source, by overwrite"))
+    if restores := report.get("restores"):
+        lines.append(line(Restores.from_document(restores).outcome_in_words))
     if waits := report.get("unfinished"):
         lines.append(line(_unfinished(waits), style="yellow"))
     lines += [line(sentence) for sentence in _deleted(report.get("deleted"))]

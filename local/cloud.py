@@ -178,6 +178,10 @@ class LocalCloud:
         """Have a session of a role end now. Raises endpoints.ControlError."""
         endpoints.control(self.endpoint, "expire-session", json.dumps({"accessKeyId": access_key}).encode())
 
+    def age_restores(self, hours: float) -> None:
+        """Have so many hours go by for what S3 restores: what is due is restored, and copies expire."""
+        endpoints.control(self.endpoint, "age-restores", json.dumps({"hours": hours}).encode())
+
     def share_subnet(self, region: str, subnet_id: str, owner: str) -> None:
         """Have another account own a subnet, as Resource Access Manager does. Raises endpoints.ControlError."""
         body = json.dumps({"region": region, "subnetId": subnet_id, "owner": owner}).encode()

@@ -127,6 +127,12 @@ class LocalConfig(Section):
     shutdown_minute_seconds: float = Field(
         default=60, gt=0, description="How long a minute of an instance's `shutdown +MINUTES` takes."
     )
+    wait_minute_seconds: float = Field(
+        default=60, gt=0, description="How long a minute of a state machine's Wait state takes."
+    )
+    restore_hour_seconds: float = Field(
+        default=0.5, gt=0, description="How long an hour takes in which S3 restores an archived object."
+    )
     visibility_minute_seconds: float = Field(
         default=60, gt=0, description="How long a minute of the visibility timeout of a function's queue takes."
     )

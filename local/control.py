@@ -1,5 +1,5 @@
 """Requests to the emulator that AWS has no API for: `POST /_local/interrupt`, `power-off`, `fault`, `delayed`,
-`hold`, `release`, `begin-changes`, `share-subnet`, `expire-session`.
+`hold`, `release`, `begin-changes`, `share-subnet`, `expire-session`, `age-restores`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ Asgi = Callable[[dict[str, Any], Any, Any], Awaitable[None]]
 
 Share = Callable[[str, str, str, str], bool]
 Expire = Callable[[str], bool]
+Age = Callable[[float], None]
 
 
-def with_control(app: Asgi, fleet: Fleet, holds: Holds, share: Share, expire: Expire) -> Asgi:
+def with_control(app: Asgi, fleet: Fleet, holds: Holds, share: Share, expire: Expire, age: Age) -> Asgi:
     """`app` with the control paths in front.
 
     `share`: have another account own a subnet; `expire`: have a session of a role end, by its access key.
+    `age`: have so many hours go by for what S3 restores.
     """
 
     async def controlled(scope: dict[str, Any], receive: Any, send: Any) -> None:
@@ -71,6 +73,9 @@ def with_control(app: Asgi, fleet: Fleet, holds: Holds, share: Share, expire: Ex
             return share(*where, str(request["subnetId"]), str(request["owner"]))
         if action == "expire-session":
             return expire(str(request["accessKeyId"]))
+        if action == "age-restores":
+            age(float(request["hours"]))
+            return True
         instance_id = str(request.get("instanceId", ""))
         if action == "interrupt":
             return fleet.interrupt(instance_id, request.get("graceSeconds"))

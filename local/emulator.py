@@ -100,6 +100,7 @@ async def serve(state: StateDir, config: LocalConfig, listener: socket.socket, f
     from local.patches.faults.rates import with_rates
     from local.patches.iam.credentials import expire
     from local.patches.objects import completions, conditions
+    from local.patches.objects.restores import age
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -116,7 +117,7 @@ async def serve(state: StateDir, config: LocalConfig, listener: socket.socket, f
     served = with_holds(with_rates(with_latency(spoiled, config, fleet.faults), config), holds)
     port = listener.getsockname()[1]
     endpoint = f"http://127.0.0.1:{port}"
-    controlled = with_dashboard(with_control(served, fleet, holds, share, expire), config.home_region, endpoint)
+    controlled = with_dashboard(with_control(served, fleet, holds, share, expire, age), config.home_region, endpoint)
     door: Any = counted(controlled, calls)
     server = asyncio.create_task(hypercorn_serve(door, settings, shutdown_trigger=stop.wait))
     await answering(port)

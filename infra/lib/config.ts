@@ -53,6 +53,8 @@ export interface AllowedBucket {
   /** Whoever writes there also sees and reads what is there. */
   readonly write: boolean;
   readonly delete: boolean;
+  /** Transfers may have S3 restore what is archived there, which its owner pays for. */
+  readonly restore: boolean;
   /** Whether people may add starts by objects that are written there; each write of one is an event of the deployment's. */
   readonly starts: boolean;
   readonly kmsKey?: string;
@@ -146,7 +148,7 @@ export function readSettings(context: unknown, architectures: readonly Architect
     regions: Object.entries(regions).map(([region, entry], index) => ({ region, network: networkOf(entry, index) })),
     architectures,
     maxCostUsd: maxCostUsd ?? undefined,
-    buckets: buckets.map((entry) => ({ prefix: '', read: false, write: false, delete: false, starts: false, ...entry })),
+    buckets: buckets.map((entry) => ({ prefix: '', read: false, write: false, delete: false, restore: false, starts: false, ...entry })),
     starts: {
       objects: Object.entries(starts.objects ?? {}).map(([name, start]) => objectStart(name, start, plain.homeRegion)),
       schedules: Object.entries(starts.schedules ?? {}).map(([name, start]) => ({ name, timeZone: 'UTC', ...start })),
@@ -255,6 +257,7 @@ function checkBuckets(settings: Settings): void {
       throw wrong('read', entry.delete ? 'who deletes also writes: set "write"' : 'set "read" or "write", or leave the entry out');
     }
     if (entry.delete && !entry.write) throw wrong('delete', 'mirrors write, too: set "write", or leave "delete" out');
+    if (entry.restore && !entry.read) throw wrong('restore', 'what is restored is read then: set "read", too, or leave "restore" out');
     if (entry.starts && !entry.read) throw wrong('starts', 'what comes is moved from there: set "read", too, or leave "starts" out');
     if (entry.starts && entry.bucket.startsWith(`${name}-control-`)) {
       throw wrong('starts', 'the control bucket holds no data; leave "starts" out');
@@ -294,7 +297,7 @@ export function enrolledSubnets({ regions }: Pick<Settings, 'regions'>): Record<
  */
 export function bucketWords({ buckets }: Pick<Settings, 'buckets'>): string[] {
   return buckets.map(({ bucket, prefix, region, kmsKey, owner, ...uses }, index) => {
-    const letters = [uses.read && 'r', uses.write && 'w', uses.delete && 'd', uses.starts && 's'];
+    const letters = [uses.read && 'r', uses.write && 'w', uses.delete && 'd', uses.restore && 'a', uses.starts && 's'];
     const [, , , , account, key] = kmsKey?.split(':') ?? [];
     const first = buckets.findIndex((entry) => entry.kmsKey === kmsKey);
     const told = first < index ? `#${first}` : `${account}/${key?.replace('key/', '')}`;

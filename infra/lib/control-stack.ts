@@ -37,7 +37,7 @@ const LATE_COSTS: readonly Reaction[] = [
 ];
 
 /** Functions that work on buckets, or take down what was begun there. */
-const BUCKET_STATES: readonly State[] = ['survey_buckets', 'list_objects', 'copy_unit', 'tear_down'];
+const BUCKET_STATES: readonly State[] = ['list_archived', 'restore_objects', 'survey_buckets', 'list_objects', 'copy_unit', 'tear_down'];
 const BUCKET_REACTIONS: readonly Reaction[] = ['issue_credentials', 'sweep_execution', 'sweep_uploads'];
 
 export class ControlStack extends Stack {

@@ -17,14 +17,19 @@ export const MEASURING_STATES = [
 /** Those of an execution between two buckets, whose objects S3 copies. */
 export const COPYING_STATES = ['survey_buckets', 'list_objects', 'copy_unit', 'finish_copies'] as const;
 
+/** Those that have archived objects of a bucket restored before they are moved. */
+export const RESTORING_STATES = ['list_archived', 'restore_objects'] as const;
+
 /** Handlers that are tasks of the state machine, in the order of the workflow. */
 export const STATES = [
   'validate_request',
+  'list_archived',
   'resolve_paths',
   'survey_ends',
   'estimate_transfer',
   'await_approval',
   'apply_approval',
+  'restore_objects',
   'plan_chunks',
   'open_plan',
   'make_way',
@@ -89,6 +94,7 @@ export const CALLS = [
 export type State = (typeof STATES)[number];
 export type MeasuringState = (typeof MEASURING_STATES)[number];
 export type CopyingState = (typeof COPYING_STATES)[number];
+export type RestoringState = (typeof RESTORING_STATES)[number];
 export type Reaction = (typeof REACTIONS)[number];
 export type Call = (typeof CALLS)[number];
 export type WaveState = (typeof WAVE_STATES)[number];

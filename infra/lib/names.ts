@@ -57,6 +57,9 @@ export const ENDS_PREFIX = 'ends/';
 /** Prefix of the control bucket with what is noted of copies between buckets; `lambdas/operations/copies/notebook.py` has it too. */
 export const COPIES_PREFIX = 'copies/';
 
+/** Prefix of the control bucket with what is noted of restored objects; `lambdas/operations/restores/notebook.py` has it too. */
+export const RESTORES_PREFIX = 'restores/';
+
 /** Prefix of the control bucket with reminders of what transfers have left in buckets; `lambdas/operations/leftovers.py` has it too. */
 export const UNFINISHED_PREFIX = 'unfinished/';
 

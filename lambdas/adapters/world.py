@@ -6,6 +6,8 @@ from functools import cache
 from typing import Any
 
 from lambdas.adapters import clients, market, ports, stores
+from lambdas.adapters.archive import archive_by_session
+from lambdas.adapters.archive_ports import Archive
 from lambdas.adapters.bucket_leftovers import leftovers_by_session
 from lambdas.adapters.bucket_sessions import buckets_by_session
 from lambdas.adapters.clock import SystemClock
@@ -35,6 +37,7 @@ from lambdas.adapters.services import Services, services
 from lambdas.adapters.sns import SnsNotifications
 from lambdas.adapters.stepfunctions import StepFunctions
 from lambdas.adapters.sts import RoleSessions
+from lambdas.core.ends.retrieval import Tier
 from lambdas.core.places.place import Place
 from lambdas.core.request.request import TransferRequest
 from lambdas.core.seats.commands import Control, shared_prefix, transfer_prefix
@@ -72,6 +75,7 @@ class World:
     schedules: ports.Schedules
     buckets: Callable[[BucketPlace, BucketPlace, Mapping[str, Any], Callable[[], SeatCredentials]], Buckets]
     leftovers: Callable[[BucketPlace, Callable[[], SeatCredentials]], Leftovers]
+    archive: Callable[[BucketPlace, Tier, Callable[[], SeatCredentials]], Archive]
     clock: ports.Clock
     price_list: market.PriceList
     price_cache: market.PriceCache
@@ -141,6 +145,7 @@ def world(*, hurried: bool = False) -> World:
         schedules=WindowSchedules(clients.scheduler(home, hurried=hurried), env.deployment, env.state_machine),
         buckets=buckets_by_session,
         leftovers=leftovers_by_session,
+        archive=archive_by_session,
         clock=clock,
         price_list=AwsPriceList(clients.pricing(home)) if has_price_list(home) else NoPriceList(),
         price_cache=S3PriceCache(clients.s3(home), env.control_bucket),

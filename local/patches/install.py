@@ -48,7 +48,7 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
         writes,
     )
     from local.patches.ssm import commands as ssm_commands
-    from local.patches.states import stepfunctions
+    from local.patches.states import stepfunctions, waits
     from local.patches.tables import item_copies, request_units
 
     endpoint = os.environ["AWS_ENDPOINT_URL"]
@@ -63,7 +63,6 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
         pages,
         reads,
         payers,
-        restores,
         writes,
         notices,
         access,
@@ -71,7 +70,9 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
     )
     for objects in (bodies, checksums, encryption, *parts_of_objects):
         objects.install()
+    restores.install(config)
     stepfunctions.install(endpoint)
+    waits.install(config)
     lambda_runtime.install(config, state, endpoint, calls)
     concurrency.install(config)
     events.install(config)

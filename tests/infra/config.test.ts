@@ -69,8 +69,8 @@ describe('settings', () => {
   it('take buckets, of which no right is given that is not written', () => {
     const { buckets } = readSettings({ ...TWO_REGIONS, buckets: [MY_DATA, { bucket: 'archive', region: 'us-west-2', write: true }] });
     expect(buckets).toEqual([
-      { ...MY_DATA, write: false, delete: false, starts: false },
-      { bucket: 'archive', prefix: '', region: 'us-west-2', read: false, write: true, delete: false, starts: false },
+      { ...MY_DATA, write: false, delete: false, restore: false, starts: false },
+      { bucket: 'archive', prefix: '', region: 'us-west-2', read: false, write: true, delete: false, restore: false, starts: false },
     ]);
   });
 

@@ -12,6 +12,7 @@ from tests.lambdas.builders import DESTINATION_ADDRESSES, DESTINATION_ID, IRELAN
 from tests.lambdas.clock import FakeClock
 from tests.lambdas.machines import MemoryCommands, MemoryCompute
 from tests.lambdas.memory.agents import MemoryAgentRecords
+from tests.lambdas.memory.archive import MemoryArchive
 from tests.lambdas.memory.arrivals import MemoryAddedStarts, MemoryArrivals, MemorySchedules
 from tests.lambdas.memory.buckets import MemoryBuckets
 from tests.lambdas.memory.leftovers import MemoryLeftovers
@@ -76,6 +77,7 @@ class Cloud:
         self.price_list, self.price_cache = MemoryPriceList(), MemoryPriceCache()
         self.buckets = MemoryBuckets(self.clock.now)
         self.leftovers = MemoryLeftovers(self.buckets)
+        self.archive = MemoryArchive(self.buckets)
         self.spot_market = {region: MemorySpotMarket() for region in regions}
         self.instance_types = {region: MemoryInstanceTypes() for region in regions}
         self.quotas = {region: MemoryQuotas() for region in regions}
@@ -105,6 +107,7 @@ class Cloud:
             schedules=self.schedules,
             buckets=lambda _source, _destination, _written, _session: self.buckets.opened(),
             leftovers=self.leftovers.opened,
+            archive=self.archive.opened,
             clock=self.clock,
             price_list=self.price_list,
             price_cache=self.price_cache,

@@ -30,6 +30,7 @@ SETTINGS = {
     "shutdownMinuteSeconds": 0.5,
     "deliveryMinuteSeconds": 2,
     "visibilityMinuteSeconds": 1.5,
+    "restoreHourSeconds": 3600,
     "spotGraceSeconds": 0.2,
     "invocationDoesNotExist": 1,
     "notFoundAfterLaunch": 1,

@@ -19,7 +19,7 @@ export function assumeAllowed(settings: Settings): Access[] {
 }
 
 export function bucketAccess({ buckets }: Settings): Access[] {
-  const may = (use: 'read' | 'write' | 'delete'): AllowedBucket[] => buckets.filter((entry) => entry[use]);
+  const may = (use: 'read' | 'write' | 'delete' | 'restore'): AllowedBucket[] => buckets.filter((entry) => entry[use]);
   const objects = (entries: readonly AllowedBucket[], actions: readonly string[], names = ''): Access[] =>
     entries.length === 0
       ? []
@@ -35,6 +35,7 @@ export function bucketAccess({ buckets }: Settings): Access[] {
     ...objects(may('read'), READING),
     ...objects(may('write'), WRITING),
     ...objects(mirrored, ['s3:DeleteObject']),
+    ...objects(may('restore'), ['s3:RestoreObject']),
     // Notes lie below the prefix of a transfer, which may be any below that of the settings.
     ...objects(may('write').filter((entry) => !mirrored.includes(entry)), ['s3:DeleteObject'], `${PARTIAL_PREFIX}*/*`),
     ...buckets.map(listing),

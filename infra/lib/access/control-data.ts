@@ -14,6 +14,7 @@ import {
   objectStartRuleName,
   PRICES_KEY,
   REQUESTS_PREFIX,
+  RESTORES_PREFIX,
   stateMachineArn,
   stateMachineName,
   TableName,
@@ -109,6 +110,24 @@ export function listCopyNotes(settings: Settings): Access {
     actions: ['s3:ListBucket'],
     resources: [bucketArn(settings)],
     conditions: { StringLike: { 's3:prefix': `${COPIES_PREFIX}*` } },
+  };
+}
+
+/** Object actions on what is noted of archived objects that are restored. */
+export function restoreNotes(settings: Settings, ...actions: readonly ('GetObject' | 'PutObject')[]): Access {
+  return {
+    actions: actions.map((action) => `s3:${action}`),
+    resources: [`${bucketArn(settings)}/${RESTORES_PREFIX}*`],
+    why: 'The keys name a plan, which is not known at deployment.',
+  };
+}
+
+/** Listing of keys under `restores/`. */
+export function listRestoreNotes(settings: Settings): Access {
+  return {
+    actions: ['s3:ListBucket'],
+    resources: [bucketArn(settings)],
+    conditions: { StringLike: { 's3:prefix': `${RESTORES_PREFIX}*` } },
   };
 }
 

@@ -4,7 +4,7 @@ import { Duration, Validations } from 'aws-cdk-lib';
 import * as s3 from 'aws-cdk-lib/aws-s3';
 import { Construct } from 'constructs';
 import { Settings } from '../config';
-import { controlBucketName, COPIES_PREFIX, ENDS_PREFIX, KEYS_PREFIX, REQUESTS_PREFIX, TRANSFERS_PREFIX } from '../names';
+import { controlBucketName, COPIES_PREFIX, ENDS_PREFIX, KEYS_PREFIX, REQUESTS_PREFIX, RESTORES_PREFIX, TRANSFERS_PREFIX } from '../names';
 import { removal } from './removal';
 
 export class ControlBucket extends Construct {
@@ -20,7 +20,7 @@ export class ControlBucket extends Construct {
       minimumTLSVersion: 1.2,
       // CloudFormation deletes no bucket that holds objects: `cpt leave` empties it.
       removalPolicy: removal(settings.dataOnDestroy),
-      lifecycleRules: [TRANSFERS_PREFIX, ENDS_PREFIX, REQUESTS_PREFIX, KEYS_PREFIX, COPIES_PREFIX].map((prefix) => ({
+      lifecycleRules: [TRANSFERS_PREFIX, ENDS_PREFIX, REQUESTS_PREFIX, KEYS_PREFIX, COPIES_PREFIX, RESTORES_PREFIX].map((prefix) => ({
         id: `expire-${prefix.slice(0, -1)}`,
         prefix,
         expiration: Duration.days(settings.objectRetentionDays),

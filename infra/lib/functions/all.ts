@@ -7,6 +7,7 @@ import { copyingFunctions } from './copying';
 import { FunctionDefinition } from './definition';
 import { measuringFunctions } from './measuring';
 import { reactionFunctions } from './reactions';
+import { restoringFunctions } from './restoring';
 import { stateFunctions } from './states';
 import { waveFunctions } from './waves';
 
@@ -16,6 +17,7 @@ export function functionDefinitions(settings: Settings): Readonly<Record<Handler
     ...moving,
     ...measuringFunctions(settings, moving),
     ...copyingFunctions(settings),
+    ...restoringFunctions(settings),
     ...reactionFunctions(settings),
     ...callFunctions(settings),
     ...waveFunctions(settings),

@@ -9,14 +9,14 @@ import { askMarkets, keepLogs, lookAtMachines, removal, report, startRelays, tea
 import * as relays from '../access/relay-instances';
 import * as ssm from '../access/run-commands';
 import { Settings } from '../config';
-import { CopyingState, MeasuringState, State } from '../handlers';
+import { CopyingState, MeasuringState, RestoringState, State } from '../handlers';
 import { FunctionDefinition, LONG, tables } from './definition';
 
 /** Those of a transfer, and of what every execution has. */
-export type TransferFunctions = Readonly<Record<Exclude<State, MeasuringState | CopyingState>, FunctionDefinition>>;
+export type TransferFunctions = Readonly<Record<Exclude<State, MeasuringState | CopyingState | RestoringState>, FunctionDefinition>>;
 
 export function stateFunctions(settings: Settings): TransferFunctions {
-  const { on, noteTimes, readAndNote, membership } = tables(settings);
+  const { on, readAndNote, membership } = tables(settings);
   return {
     validate_request: {
       description: 'Checks the request and its machines, takes the lock of the destination',
@@ -56,7 +56,7 @@ export function stateFunctions(settings: Settings): TransferFunctions {
     },
     estimate_transfer: {
       description: 'Time and cost for each number of relay pairs, and the choice',
-      access: [noteTimes, on('profiles', 'GetItem', 'BatchGetItem'), ...askMarkets(settings)],
+      access: [readAndNote, on('profiles', 'GetItem', 'BatchGetItem'), ...askMarkets(settings)],
     },
     await_approval: {
       description: 'Keeps the task token, tells people what they may choose',

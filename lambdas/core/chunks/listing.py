@@ -11,6 +11,7 @@ from lambdas.core.chunks.chunk import RANGE_SIZE
 from lambdas.core.chunks.pace import RANGES_AT_ONCE
 from lambdas.core.chunks.plan import MIB, ListedEntry, PlannedChunk, SizeCheck, any_size, plan_chunks
 from lambdas.core.documents import Count, Handover
+from lambdas.core.ends.bucket import SourceBucket
 from lambdas.core.survey.survey import DestinationSurvey, Listed
 from lambdas.core.survey.whereabouts import Kernel, Whereabouts
 from lambdas.core.transfer.accepted import AcceptedTransfer
@@ -48,7 +49,9 @@ def may_be_followed(transfer: AcceptedTransfer) -> bool:
     """Return whether nothing that the request says needs the whole listing, or the estimate, before the first byte."""
     request, objective = transfer.request, transfer.request.objective
     bounded = objective.max_cost_usd is not None or objective.deadline_seconds is not None
-    needs_all = request.approval == "required" or request.resume or request.dry_run
+    # What is restored has to be paid, so the estimate comes first.
+    restores = isinstance(request.source, SourceBucket) and request.source.restoring is not None
+    needs_all = request.approval == "required" or request.resume or request.dry_run or restores
     return not (bounded or needs_all or request.delete)
 
 

@@ -7,8 +7,8 @@ from typing import Literal
 
 from lambdas.core.ends.bucket import partition_of_region
 
-Use = Literal["read", "write", "delete"]
-_LETTERS: dict[str, Use] = {"r": "read", "w": "write", "d": "delete"}
+Use = Literal["read", "write", "delete", "restore"]
+_LETTERS: dict[str, Use] = {"r": "read", "w": "write", "d": "delete", "a": "restore"}
 # People may add starts by what is written there.
 _STARTS = "s"
 

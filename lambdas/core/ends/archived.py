@@ -2,14 +2,29 @@
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
+from pydantic import Field
+
+from lambdas.core.documents import Document, Integer
 from lambdas.core.ends.object_writing import ARCHIVES
+from lambdas.core.ends.retrieval import USUAL_TIER, Tier, retrieval
 from lambdas.core.words import size
 
-# "Standard" retrieval in us-west-2, dollars per GB and per 1 000 requests (https://aws.amazon.com/s3/pricing/).
-_USD: Mapping[str, tuple[float, float]] = {"GLACIER": (0.01, 0.05), "DEEP_ARCHIVE": (0.02, 0.10)}
+ArchivedRule = Literal["refuse", "skip", "restore"]
+# S3 keeps a copy as long as it is told; more than a month is a matter of the bucket's owner, not of a transfer.
+MOST_DAYS, USUAL_DAYS = 30, 3
+# The slowest retrieval, DEEP_ARCHIVE by Bulk, usually takes 48 hours.
+USUAL_WAIT_HOURS, MOST_WAIT_HOURS = 72.0, 168.0
 _TOLD = re.compile(r"\b(GLACIER|DEEP_ARCHIVE|INTELLIGENT_TIERING): ([0-9]+) objects, ([0-9]+) bytes")
+
+
+class RestoreWish(Document):
+    """How archived objects are restored; `days`: those for which S3 keeps the copies after that."""
+
+    tier: Tier = USUAL_TIER
+    days: Annotated[Integer, Field(ge=1, le=MOST_DAYS)] = USUAL_DAYS
+    max_wait_hours: Annotated[float, Field(gt=0, le=MOST_WAIT_HOURS)] = USUAL_WAIT_HOURS
 
 
 class Amount(NamedTuple):
@@ -29,12 +44,12 @@ def told(reason: str) -> dict[str, Amount]:
     return {name: Amount(int(objects), int(count)) for name, objects, count in _TOLD.findall(reason)}
 
 
-def restoring_usd(amounts: Mapping[str, Amount]) -> float:
-    """Dollars of S3's standard retrieval; objects of INTELLIGENT_TIERING come back for nothing."""
+def restoring_usd(amounts: Mapping[str, Amount], tier: Tier = USUAL_TIER) -> float:
+    """Dollars of S3's retrieval, bytes and requests together; a class that has no such tier counts nothing."""
     return sum(
-        amount.bytes / 1e9 * _USD[name][0] + amount.objects / 1000 * _USD[name][1]
+        amount.bytes / 1e9 * price.gb + amount.objects * price.request
         for name, amount in amounts.items()
-        if name in _USD
+        if (price := retrieval(name, tier)) is not None
     )
 
 
@@ -46,5 +61,5 @@ def refusal(amounts: Mapping[str, Amount], first: str, *, at_least: bool = False
     return (
         f"{'at least ' if at_least else ''}{objects:,} objects of {told_bytes} are archived ({classes}), '{first}' the "
         f"first of them: restoring costs about ${restoring_usd(amounts):,.2f} by S3's standard retrieval, and takes "
-        "3 to 12 hours; restore them first, leave them out by $.select, or write $.source.archived as 'skip'"
+        "3 to 12 hours; write $.source.archived as 'restore' or 'skip', or leave them out by $.select"
     )

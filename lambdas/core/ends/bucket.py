@@ -11,9 +11,10 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from lambdas.core.documents import Document, Region
+from lambdas.core.ends.archived import ArchivedRule, RestoreWish
 from lambdas.core.ends.key_list import ListKey
 from lambdas.core.ends.landing import KEPT_NAME
-from lambdas.core.ends.object_writing import ArchivedRule, KmsKeyArn, ObjectTags, StorageClass, written_as
+from lambdas.core.ends.object_writing import KmsKeyArn, ObjectTags, StorageClass, written_as
 from lambdas.core.places.place import Place
 
 # S3's limits of an object that is uploaded in parts; the last part may be smaller.
@@ -148,10 +149,17 @@ class SourceBucket(BucketEnd):
     keys: KeysFrom | None = None
     archived: ArchivedRule = "refuse"
     """What becomes of objects that would have to be restored before they can be read."""
+    restore: RestoreWish | None = None
+    """How they are restored, where the request says something of it."""
 
     tops: ClassVar[list[str] | None] = None
     apart: ClassVar[list[str]] = []
     above: ClassVar[list[str]] = []
+
+    @property
+    def restoring(self) -> RestoreWish | None:
+        """How archived objects are restored; None where they are not."""
+        return (self.restore or RestoreWish()) if self.archived == "restore" else None
 
     @property
     def asked_paths(self) -> list[str | dict[str, str]]:

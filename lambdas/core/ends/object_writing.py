@@ -11,7 +11,6 @@ StorageClass = Literal[
 STORAGE_CLASSES: tuple[StorageClass, ...] = get_args(StorageClass)
 ARCHIVES: frozenset[str] = frozenset({"GLACIER", "DEEP_ARCHIVE"})
 """Classes whose objects cannot be read until they are restored."""
-ArchivedRule = Literal["refuse", "skip"]
 # What S3 takes for one object.
 MOST_OBJECT_TAGS, MOST_OF_KEY, MOST_OF_VALUE = 10, 128, 256
 _SIGNS = "_.:/=+-@"

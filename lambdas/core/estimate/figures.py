@@ -185,6 +185,8 @@ class EndFigures(Document):
     """What S3 takes or serves in all; absent where no end is a bucket."""
     requests: Figure | None = Field(default=None, alias="requestsUsd")
     """All requests of the data to a bucket, dollars; absent where there is none."""
+    restores: Figure | None = Field(default=None, alias="restoresUsd")
+    """What restoring archived objects takes, dollars; absent where none is restored."""
 
     lent: list[LentPair] = Field(default_factory=list, alias="lentPairs")
     """Pairs with machines of the user; they come first."""

@@ -23,6 +23,8 @@ def dollars(
     pairs = ceil(sum(use.count for use in uses) / RELAYS_OF_PAIR)
     total = control_plane_dollars(size_bytes, pairs, seconds, figures)
     total += figures.requests.value if figures.requests else 0.0
+    total += figures.restores.value if figures.restores else 0.0
+    beyond = figures.restores.greatest - figures.restores.value if figures.restores else 0.0
     lived, tested = seconds + figures.tail_seconds, figures.spawn.value + tested_seconds
     for use in uses:
         launched = use.tested.paid if tested_seconds else use.paid
@@ -31,7 +33,8 @@ def dollars(
     direct = 1.0 - sum(use.share for use in uses)
     beside = max((use.beside_gb_usd(figures) for use in uses), default=figures.gb_usd(0))
     per_gb = direct * beside + sum(use.share * use.gb_usd(figures) for use in uses)
-    return total + cost.egress(size_bytes, per_gb), total + cost.egress(size_bytes, dearest_gb_usd(uses, figures))
+    dearest = cost.egress(size_bytes, dearest_gb_usd(uses, figures))
+    return total + cost.egress(size_bytes, per_gb), total + beyond + dearest
 
 
 def dearest_gb_usd(uses: Iterable[RouteUse], figures: Figures) -> float:

@@ -33,6 +33,7 @@ from lambdas.core.record.transfer_record import ENDED, Beside, EndStatus, Outcom
 from lambdas.core.record.unfinished_uploads import UnfinishedUploads
 from lambdas.core.request.bandwidth import BandwidthLimit
 from lambdas.core.request.deletion import Deleted
+from lambdas.core.restores.summary import Restores
 from lambdas.core.seats.liveness import Seats
 from lambdas.core.seats.retirement import RetiredSeat
 from lambdas.core.spending.meter import BudgetDecision, Spent
@@ -96,6 +97,7 @@ class Noted(TypedDict, total=False):
     dry_run: DryRun
     deleted: Deleted
     copies: Copies
+    restores: Restores
     unfinished: UnfinishedUploads
     source_paths: list[dict[str, Any]]
     estimate: Estimate

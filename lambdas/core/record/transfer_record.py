@@ -22,6 +22,7 @@ from lambdas.core.record.pause import Pause
 from lambdas.core.record.unfinished_uploads import UnfinishedUploads
 from lambdas.core.request.bandwidth import BandwidthLimit, limit_at
 from lambdas.core.request.deletion import Deleted
+from lambdas.core.restores.summary import Restores
 from lambdas.core.seats.liveness import Seats
 from lambdas.core.seats.retirement import RetiredSeat, living
 from lambdas.core.spending.meter import BudgetDecision, Spent
@@ -103,6 +104,8 @@ class TransferRecord(Handover):
     deleted: Deleted | None = None
     copies: Copies | None = None
     """Where both ends are buckets: what S3 copies, as far as it is known."""
+    restores: Restores | None = None
+    """Where archived objects are restored first: what of them is known."""
     unfinished: UnfinishedUploads | None = None
     """Where the destination is a bucket: what waits there for the next run, once all was taken down."""
     source_paths: list[SourcePath] | None = None

@@ -22,7 +22,8 @@ def build(
     egress = size / 1e9 * PriceBook().egress_gb(transfer.source_region, transfer.destination_region).usd
     own, expected = (copies.usd, copies.estimate) if copies else (0.0, None)
     told: dict[str, Any] = {"copies": copies, "unselected": record.unselected, "same": record.same}
-    told["unfinished"] = waiting(record.unfinished)
+    told |= {"unfinished": waiting(record.unfinished), "restores": record.restores}
+    restored = record.restores.spent_usd if record.restores else 0.0
     return Report(
         transfer_id=transfer.transfer_id,
         run=transfer.run,
@@ -55,8 +56,9 @@ def build(
             egress=egress,
             cross_zone=0.0,
             control_plane=own,
-            total=own + egress,
-            estimate=expected.usd if expected else 0.0,
+            requests=restored or None,
+            total=own + egress + restored,
+            estimate=(expected.usd if expected else 0.0) + (record.restores.total_usd if record.restores else 0.0),
         ),
         estimate=None,
         nodes=[],

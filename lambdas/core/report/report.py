@@ -32,6 +32,7 @@ from lambdas.core.request import labels
 from lambdas.core.request.deletion import Deleted
 from lambdas.core.request.replacing import Kept, where_kept
 from lambdas.core.request.request import Verification
+from lambdas.core.restores.summary import Restores
 from lambdas.core.seats.liveness import Restarts
 from lambdas.core.spending import cross_zone
 from lambdas.core.spending.meter import BudgetDecision, Spent
@@ -62,7 +63,7 @@ class Dollars(Document):
     cross_zone: float
     control_plane: float
     requests: float | None = None
-    """Those of a bucket; absent where no end is one."""
+    """Those of a bucket, with what restoring its archived objects took; absent where no end is one."""
     total: float
     estimate: float
 
@@ -140,6 +141,7 @@ class Report(Document):
     fleet: FleetReport | None = None
     measured: Measured | None = None
     copies: Copies | None = None
+    restores: Restores | None = None
     course: Course | None = None
     stages: list[StageTime]
 
@@ -237,6 +239,7 @@ def build(
         # What is kept is said once.
         deleted=record.deleted.model_copy(update={"kept": None}) if record.deleted else None,
         unfinished=waiting(record.unfinished),
+        restores=record.restores,
         kept=_kept(record),
         copied=record.delivered.copied if record.delivered else None,
         skipped=skipped,

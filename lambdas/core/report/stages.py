@@ -7,11 +7,14 @@ from lambdas.core.documents import Document
 
 STAGE_ORDER = (
     "Validate Request",
+    "List Archived",
+    "Survey Buckets",
     "Resolve Paths",
     "Survey Ends",
     "Estimate Transfer",
     "Await Approval",
     "Apply Approval",
+    "Restore Objects",
     "Plan Chunks",
     "Open Plan",
     "Make Way",
@@ -36,7 +39,6 @@ STAGE_ORDER = (
     "Spawn Measured Relays",
     "Await Measured Relays",
     "Measure Relays",
-    "Survey Buckets",
     "List Objects",
     "Copy Unit",
     "Finish Copies",

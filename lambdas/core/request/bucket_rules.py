@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from lambdas.core.ends.archived import MOST_WAIT_HOURS
 from lambdas.core.ends.bucket import BucketEnd, DestinationBucket, SourceBucket, partition_of_region
 from lambdas.core.ends.kinds import DestinationEnd, SourceEnd
 from lambdas.core.ends.object_writing import ARCHIVES, region_of_key
@@ -32,7 +33,13 @@ def problems(source: SourceEnd, destination: DestinationEnd, said: Mapping[str, 
         for key, value, is_refused, why in refused
         if is_refused
     ]
-    return [*found, *_too_many(source, destination), *_apart(source, destination), *_of_key(destination)]
+    return [
+        *found,
+        *_too_many(source, destination),
+        *_apart(source, destination),
+        *_of_key(destination),
+        *_of_waits(source, said),
+    ]
 
 
 def _at_any_end(said: Mapping[str, Any]) -> Iterator[_Refused]:
@@ -57,6 +64,7 @@ def _by_side(source: SourceEnd, destination: DestinationEnd, said: Mapping[str, 
         yield "select.pathsFrom", select.get("pathsFrom"), "pathsFrom" in select, _NO_LIST
         yield "delete", True, said["delete"] and source.keys is not None, _NO_MIRROR
         yield "select.oneFileSystem", True, select["oneFileSystem"], _NO_MOUNT
+        yield from _of_restores(source, said)
     if isinstance(destination, DestinationBucket):
         yield (
             "keepReplaced",
@@ -73,6 +81,32 @@ def _by_side(source: SourceEnd, destination: DestinationEnd, said: Mapping[str, 
     if isinstance(source, SourceBucket) and isinstance(destination, DestinationBucket):
         yield "bandwidthLimitMbps", limit, limit is not None, "S3 copies by itself, at no rate that could be limited"
         yield from _of_copies(said)
+
+
+def _of_restores(source: SourceBucket, said: Mapping[str, Any]) -> Iterator[_Refused]:
+    """What cannot be beside objects that are restored first, and what is said of them where they are not."""
+    wish, compare, deadline = source.restore, said["compare"], said["objective"].get("deadlineSeconds")
+    not_restored = f"its archived is '{source.archived}', so nothing is restored: write archived as 'restore'"
+    yield "source.restore", wish and wish.to_document(), wish is not None and source.restoring is None, not_restored
+    if source.restoring is not None:
+        is_read = "objects would be read before they are restored"
+        yield "compare", compare, compare == "digest", is_read
+        is_long = "S3 restores archived objects within hours, and promises none"
+        yield "objective.deadlineSeconds", deadline, deadline is not None, is_long
+
+
+def _of_waits(source: SourceEnd, said: Mapping[str, Any]) -> Iterator[str]:
+    """People and S3 are waited for one after the other, and an execution has 15 days, of which 7 are the data's."""
+    wish = source.restoring if isinstance(source, SourceBucket) else None
+    if wish is None or said["approval"] != "required":
+        return
+    left = (MOST_WAIT_HOURS * 3_600 - said["approvalTimeoutSeconds"]) / 3_600
+    if wish.max_wait_hours > left:
+        yield (
+            f"$.source.restore.maxWaitHours: {wish.max_wait_hours:g}, and $.approvalTimeoutSeconds is "
+            f"{said['approvalTimeoutSeconds']:g}: an execution has 7 days for both; give {max(left, 0):g} hours at "
+            "most, or people less time"
+        )
 
 
 def _of_copies(said: Mapping[str, Any]) -> Iterator[_Refused]:

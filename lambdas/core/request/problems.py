@@ -33,7 +33,7 @@ _NOT_OF_A_BUCKET = {
 _NOT_OF_A_MACHINE = {
     **dict.fromkeys(("bucket", "prefix"), "a machine has paths; leave it out, or write kind as 'bucket'"),
     **dict.fromkeys(
-        ("expectedBucketOwner", "archived", "storageClass", "tags", "kmsKeyId"),
+        ("expectedBucketOwner", "archived", "restore", "storageClass", "tags", "kmsKeyId"),
         "objects of a bucket have it, files have not; leave it out, or write kind as 'bucket'",
     ),
 }

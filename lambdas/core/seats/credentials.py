@@ -29,6 +29,7 @@ READ_UNDER = ["kms:Decrypt"]
 WRITTEN_UNDER = ["kms:Decrypt", "kms:GenerateDataKey"]
 
 READING: tuple[Use, ...] = ("read",)
+RESTORING: tuple[Use, ...] = ("read", "restore")
 WRITING: tuple[Use, ...] = ("write",)
 MIRRORING: tuple[Use, ...] = ("write", "delete")
 
@@ -156,6 +157,8 @@ def session_policy(
     actions = ["s3:GetObject"]
     if "read" in uses:
         actions.append("s3:GetObjectVersion")
+    if "restore" in uses:
+        actions.append("s3:RestoreObject")
     if "write" in uses:
         actions += ["s3:PutObject", "s3:AbortMultipartUpload", "s3:ListMultipartUploadParts"]
         actions += [_TAGGING] if tags else []

@@ -3,7 +3,7 @@
 from hashlib import blake2b
 from typing import Literal
 
-Work = Literal["copies", "sender", "receiver", "sweep"]
+Work = Literal["copies", "sender", "receiver", "sweep", "restores"]
 # STS takes no more.
 _MOST_NAME = 64
 # In no transfer's id: a name that is cut is no other transfer's whole one.

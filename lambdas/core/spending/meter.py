@@ -183,6 +183,8 @@ class Reading:
     chunk_bytes: int = 0
     probes_usd: float = 0.0
     probing: tuple[float, float] | None = None
+    restored_usd: float = 0.0
+    """For archived objects of a bucket, as far as S3 was asked to restore them."""
 
     @property
     def live(self) -> list[Node]:
@@ -268,7 +270,7 @@ class Reading:
             + self.unseen_probes_usd,
             cross_zone=cost.egress(sent, self.zone_usd_per_gb),
             control_plane=control_dollars(self.chunks, self.nodes, max(moving, 0.0), self.estimate),
-            requests=request_dollars(sent, self.estimate),
+            requests=request_dollars(sent, self.estimate) + self.restored_usd,
         )
 
 

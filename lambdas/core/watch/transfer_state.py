@@ -8,6 +8,7 @@ from typing import Any
 
 from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.request.bandwidth import BandwidthLimit, LimitChange
+from lambdas.core.restores.summary import Restores
 from lambdas.core.transfer.record_format import with_seats
 from lambdas.core.watch.moved import from_and_to
 from lambdas.core.watch.seat_state import SeatState, seats_of
@@ -15,6 +16,7 @@ from lambdas.core.watch.standing_limit import LimitByTimetable, by_timetable
 
 # A function that asks for approval leaves at once; whether a person has answered shows in what was entered next.
 ASKING = frozenset({"Await Approval", "Await Measuring Approval"})
+AFTER_RESTORES = frozenset({"Plan Chunks", "List Objects", "Tear Down", "Write Report"})
 AFTER_APPROVAL = ("Apply Approval", "Apply Measuring Approval", "Tear Down", "Write Report")
 
 
@@ -67,6 +69,8 @@ class TransferState:
     timetable: LimitByTimetable | None = None
     paused: bool = False
     """A person has paused it."""
+    restores: Restores | None = None
+    """While S3 restores archived objects, and the transfer waits for them."""
     is_copied: bool = False
     """S3 copies it, between two buckets."""
     limit_changes: tuple[LimitChange, ...] = ()
@@ -84,6 +88,8 @@ class TransferState:
     def doing(self) -> str:
         """The states that it is in, in words."""
         stage = self.stage or self.status.lower()
+        if self.restores is not None:
+            stage = self.restores.progress_in_words
         return f"paused in {stage}" if self.paused else stage
 
     @property
@@ -142,6 +148,7 @@ def state_of(
         spent_usd=spent.get("total"),
         bandwidth_limit_mbps=membership.get("bandwidthLimitMbps"),
         paused=bool((_document(transfer.get("pause")) or {}).get("paused")),
+        restores=_awaited(_document(transfer.get("restores")), stages),
         is_copied=copies is not None,
         timetable=by_timetable(request, limit, clock()),
         limit_changes=tuple(limit.changes),
@@ -156,6 +163,13 @@ def state_of(
         decisions=tuple(map(RelayDecision.from_document, _json(transfer.get("decisions")) or [])),
         entered={name: float(times["enteredAt"]) for name, times in stages.items()},
     )
+
+
+def _awaited(restores: dict[str, Any] | None, stages: Mapping[str, Any]) -> Restores | None:
+    """What S3 restores now; None before it was asked, and as soon as anything comes after that."""
+    if restores is None or restores.get("askedAt") is None or not stages.keys().isdisjoint(AFTER_RESTORES):
+        return None
+    return Restores.from_document(restores)
 
 
 def _delivered(senders: list[dict[str, Any]], plan: dict[str, Any] | None) -> int:

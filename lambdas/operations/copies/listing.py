@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from json import dumps
-from urllib.parse import quote
+from json import dumps, loads
+from urllib.parse import quote, unquote
 
 from lambdas.adapters.copy_ports import Buckets
 from lambdas.adapters.world import World
@@ -21,6 +21,7 @@ from lambdas.core.survey.survey import UnselectedReason
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.copies.by_keys import Absent, found_of
 from lambdas.operations.copies.notebook import Notebook
+from lambdas.operations.restores.notebook import IS_GONE, RestoreNotes
 
 # S3's own bound: a prefix may make a key too long.
 MOST_KEY_BYTES = 1_024
@@ -42,7 +43,7 @@ class Listing:
         self._counts, self._tasks = Counter[str](), list[Task]()
         self._kept, self._unselected, self._left = list[Noted](), list[bytes](), list[bytes]()
         self._segments = Counter[str]()
-        self._skips_archived = source.archived == "skip"
+        self._rule = source.archived
         self._archived: dict[str, Amount] = {}
         self._first_archived, self._where = "", source.where
 
@@ -54,6 +55,8 @@ class Listing:
             self._notebook.begin()
         after = before.after if before else None
         self._counts.update(before.counts if before else {})
+        if self._number == 1 and self._rule == "restore" and not self._by_keys:
+            self._take_gone()
         began, done = self._world.clock.monotonic(), True
         for found in self._found(after):
             if isinstance(found, Absent):
@@ -92,6 +95,13 @@ class Listing:
             return found_of(self._buckets, self._notebook.keys_behind(after))
         return side_by_side(self._buckets.source(after), self._buckets.there(after), self._notebook.earlier(after))
 
+    def _take_gone(self) -> None:
+        """Name what is gone since it was listed to be restored: no listing finds it any more."""
+        for line in RestoreNotes(self._world, self._transfer).left():
+            told = loads(line)
+            if told["message"] == IS_GONE:
+                self._take_absent(Absent(unquote(told["path"]), NotCopied(told["reason"], IS_GONE)))
+
     def _take_absent(self, one: Absent) -> None:
         if one.why is None:
             self._add_unselected(one.key, "gone", self._counts["listed"])
@@ -103,7 +113,7 @@ class Listing:
     def _unselected_because(self, one: Listed) -> UnselectedReason | None:
         if one.key.split("/", 1)[0].startswith(KEPT_NAME):
             return "leftover"
-        return self._selector.leaves_out(one) or ("archived" if one.archived and self._skips_archived else None)
+        return self._selector.leaves_out(one) or ("archived" if one.archived and self._rule == "skip" else None)
 
     def _refuse_archived(self, one: Listed) -> None:
         """Count it: how many there are, and of how many bytes, says what restoring them costs."""
@@ -128,7 +138,7 @@ class Listing:
         if (reason := self._unselected_because(source)) is not None:
             self._leave_unselected(source, reason)
             return
-        if source.archived:
+        if source.archived and self._rule == "refuse":
             self._refuse_archived(source)
             return
         verdict = judge(found, request.overwrite, all_again=request.resend_all)

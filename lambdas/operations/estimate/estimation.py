@@ -18,6 +18,7 @@ from lambdas.core.estimate.whole_time import TRANSFERS, whole_time
 from lambdas.core.fleet import joined
 from lambdas.core.fleet.launch_decision import NO_SPOT_ROLE
 from lambdas.core.request.bandwidth import MBIT_PER_MB, Timetable, spans
+from lambdas.core.restores.summary import Restores
 from lambdas.core.spending import cross_zone
 from lambdas.core.survey.survey import Survey
 from lambdas.core.tariff.prices import PriceBook
@@ -45,14 +46,15 @@ def estimate_for(
     waited_seconds: float | None = None,
     also: Iterable[int] = (),
     aim: Aim | None = None,
+    restores: Restores | None = None,
 ) -> Estimate:
     """Estimate of `size_bytes` between the ends of `transfer`; writes nothing.
 
     `survey`: where the ends were looked at; `adjusted`: puts in what the transfer itself has shown; `is_moving`: its
     data is under way, and `size_bytes` is what is left; `files`: their number, where nothing was looked at;
     `waited_seconds`: those for which a survey that is over has waited for a person; `also`: numbers of pairs that have
-    a row; `aim`: what is estimated, if not moving these bytes. Raises BudgetTooSmall, DeadlineUnreachable or
-    NoSuitableType.
+    a row; `aim`: what is estimated, if not moving these bytes; `restores`: what is restored before. Raises
+    BudgetTooSmall, DeadlineUnreachable or NoSuitableType.
     """
     request, wish = transfer.request, transfer.request.bandwidth_limit_mbps
     aim = aim or of_moving(transfer, size_bytes)
@@ -112,6 +114,7 @@ def estimate_for(
             "timetable": _timed(wish, terms.now) or None,
             "gateway": gateway(transfer) if through else None,
             "entries": listed.files + listed.directories + listed.symlinks if listed else files,
+            "restores": restores.figure(request.source.region) if restores else None,
         }
     )
     is_begun = bool(survey or is_moving or waited_seconds is not None)
@@ -138,7 +141,7 @@ def estimate_for(
         ways=lambda offer: ways_for(transfer, offer, figures, market, world) if aim.takes_ways else None,
         also=also,
     )
-    told = [*found.notes, *notes.of_relays(found, transfer, market), *notes.of_buckets(transfer, size_bytes)]
+    told = [*found.notes, *notes.of_relays(found, transfer, market), *notes.of_buckets(transfer, size_bytes, restores)]
     reason = aim.reason or found.reason
     if transfer.apart and size_bytes:
         reason += (
@@ -180,7 +183,8 @@ def estimate_again(
 
     def surveyed(ends: EndFigures, found: list[Offer]) -> tuple[EndFigures, list[Offer]]:
         seen = {name: one for name, one in before.figures.of_ends.items() if name not in ends.of_ends}
-        return ends.model_copy(update={**seen, "entries": before.figures.entries}), found
+        known = {"entries": before.figures.entries, "restores": before.figures.restores}
+        return ends.model_copy(update={**seen, **known}), found
 
     # The row that the person chose may be one that is of no use by now: it is judged as any other.
     also = [row.pairs for row in before.rows]

@@ -1,11 +1,13 @@
 """What the reader of an estimate should know that its rows do not say: where prices are from, what relays may add."""
 
+from lambdas.core.ends.bucket import SourceBucket
 from lambdas.core.estimate import object_store
 from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.restores.summary import Restores
 from lambdas.core.spending import cross_zone
 from lambdas.core.tariff.prices import needed
 from lambdas.core.transfer.accepted import AcceptedTransfer
-from lambdas.core.words import dollars, size
+from lambdas.core.words import dollars, duration, size
 from lambdas.operations.estimate.quotes import TransferMarket
 
 # Prices in one note.
@@ -60,9 +62,15 @@ def of_relays(found: Estimate, transfer: AcceptedTransfer, market: TransferMarke
     return notes
 
 
-def of_buckets(transfer: AcceptedTransfer, size_bytes: int) -> list[str]:
-    """What a bucket as the destination may cost beyond its requests."""
-    if transfer.request.destination.kind != "bucket":
+def of_buckets(transfer: AcceptedTransfer, size_bytes: int, restores: Restores | None = None) -> list[str]:
+    """What a bucket may cost beyond its requests, and what is restored before."""
+    request = transfer.request
+    if isinstance(request.source, SourceBucket) and request.source.restoring is not None:
+        if restores is None:
+            return ["archived objects are restored first, if there are any: a dry run says how many, and the price"]
+        wait = duration(restores.usual_seconds)
+        return [f"before data moves, archived objects are restored within {wait}: {restores.price_in_words}"]
+    if request.destination.kind != "bucket":
         return []
     day = object_store.stored_usd_per_day(size_bytes)
     return [

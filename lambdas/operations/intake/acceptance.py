@@ -8,7 +8,7 @@ from typing import Any
 from lambdas.adapters.records import Instance
 from lambdas.adapters.world import World
 from lambdas.core.ends import allowed_buckets
-from lambdas.core.ends.bucket import BucketEnd, DestinationBucket
+from lambdas.core.ends.bucket import BucketEnd, DestinationBucket, SourceBucket
 from lambdas.core.errors import InvalidRequest
 from lambdas.core.fleet import joined
 from lambdas.core.fleet.joined import Border
@@ -17,7 +17,7 @@ from lambdas.core.places.machines import EndMachine, ExistingRelay, TransitRegio
 from lambdas.core.places.place import Place
 from lambdas.core.request.request import Limits, Objective, TransferRequest, parse_request
 from lambdas.core.seats.consent import how_to_tag
-from lambdas.core.seats.credentials import MIRRORING, READING, WRITING, BucketPlace, too_long
+from lambdas.core.seats.credentials import MIRRORING, READING, RESTORING, WRITING, BucketPlace, too_long
 from lambdas.core.transfer.seat import Seat, seats_of
 from lambdas.operations.fleet.providers.lent import look_at
 
@@ -93,7 +93,9 @@ def _not_allowed(request: TransferRequest, world: World) -> Iterator[str]:
 def _used(request: TransferRequest) -> Iterator[tuple[str, BucketEnd, tuple[allowed_buckets.Use, ...]]]:
     """The buckets at its ends, and what it does there."""
     writing = MIRRORING if request.delete else WRITING
-    for side, end, uses in (("source", request.source, READING), ("destination", request.destination, writing)):
+    source = request.source
+    reading = RESTORING if isinstance(source, SourceBucket) and source.restoring else READING
+    for side, end, uses in (("source", source, reading), ("destination", request.destination, writing)):
         if isinstance(end, BucketEnd):
             yield side, end, uses
 

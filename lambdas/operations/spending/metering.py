@@ -197,6 +197,7 @@ def _read(world: World, record: TransferRecord, sent: Sent) -> Reading:
         chunk_bytes=record.plan.chunk_size_bytes if record.plan else 0,
         probes_usd=meter.probes_to_come(nodes, record.estimate),
         probing=_probing(record),
+        restored_usd=record.restores.spent_usd if record.restores else 0.0,
     )
 
 

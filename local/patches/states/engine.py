@@ -37,6 +37,7 @@ HistoryEventType: Any = _module(f"{_PARSER}.api").HistoryEventType
 
 _COMPONENT = f"{_PARSER}.asl.component"
 _EXECUTED = f"{_COMPONENT}.state.exec"
+WaitFunction: Any = _module(f"{_COMPONENT}.state.wait.wait_function.wait_function").WaitFunction
 ErrorName: Any = _module(f"{_COMPONENT}.common.error_name.error_name").ErrorName
 events: Any = _module(f"{_COMPONENT}.common.error_name.failure_event")
 branches: Any = _module(f"{_EXECUTED}.state_parallel.branches_decl")

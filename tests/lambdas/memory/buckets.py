@@ -28,6 +28,8 @@ class Stored:
     has_checksum: bool = True
     kept: Mapping[str, object] = field(default_factory=dict)
     storage_class: str = "STANDARD"
+    restored_at: float | None = None
+    """When S3 has restored it, where it was asked to."""
 
     @property
     def checksums(self) -> dict[Algorithm, str]:
@@ -89,7 +91,7 @@ class MemoryBuckets:
         for key in keys:
             if key in objects:
                 found = objects[key]
-                archived = found.storage_class in ARCHIVES
+                archived = self._is_archived(found)
                 yield Listed(key, found.size, found.etag, found.modified, found.storage_class, archived)
 
     def find(self, key: str) -> Source | None:
@@ -103,7 +105,13 @@ class MemoryBuckets:
             found = objects.get(key)
             if found is None:
                 return None
-            return Source(Listed(key, found.size, found.etag, found.modified), None, found.checksums)
+            archived = self._is_archived(found)
+            listed = Listed(key, found.size, found.etag, found.modified, found.storage_class, archived)
+            return Source(listed, None, found.checksums)
+
+    def _is_archived(self, found: Stored) -> bool:
+        is_restored = found.restored_at is not None and self.now() >= found.restored_at
+        return found.storage_class in ARCHIVES and not is_restored
 
     def look(self, listed: Listed) -> Source:
         with self._asked("head"):
@@ -126,6 +134,8 @@ class MemoryBuckets:
     def copy(self, source: Source, condition: Condition) -> Copy:
         with self._asked("copy"):
             found = self._taken_for(source)
+            if self._is_archived(found):
+                raise NotCopied("source-unreadable", "it is archived; restore it first")
             self._judge(source.listed.key, condition)
             return self._place(source, found.content, f'"{found.content} copied"')
 

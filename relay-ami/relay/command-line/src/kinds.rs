@@ -16,7 +16,7 @@ use cpt_relay::control::Control;
 use cpt_relay::defaults::THREADS_AT_ONCE;
 use cpt_relay::documents::attributes::Preserve;
 use cpt_relay::documents::command::{Receive, ScanSource};
-use cpt_relay::documents::end::{ArchivedRule, DestinationBucket, DestinationEnd, MachineDestination, SourceBucket, SourceEnd};
+use cpt_relay::documents::end::{DestinationBucket, DestinationEnd, MachineDestination, SourceBucket, SourceEnd};
 use cpt_relay::documents::event::Failure;
 use cpt_relay::documents::key_entry::KeyEntry;
 use cpt_relay::documents::seat::Seat;
@@ -73,7 +73,7 @@ pub fn listed_source(scan: &ScanSource, overflow: Option<File>, asker: &Asker<'_
             let source = BucketSource::new(source_bucket(end, Seat::SENDER, asker)?)
                 .selecting(scan.select.clone())
                 .preserving(end.preserve)
-                .skipping_archived(end.archived == ArchivedRule::Skip);
+                .treating_archived(end.archived);
             Ok(Box::new(source.leaving_free(scan.keep_replaced.clone()).only(listed_keys(scan, asker)?)))
         }
     }

@@ -240,7 +240,32 @@ def test_a_key_is_of_the_buckets_region() -> None:
         ("destination", {"tags": {"a": "b&c"}}, '$.destination.tags.a: "b&c" is not valid; write letters, digits'),
         ("destination", {"kmsKeyId": "alias/mine"}, 'kmsKeyId: "alias/mine" is not valid; write the ARN'),
         ("destination", {"expectedBucketOwner": "me"}, '"me" is not valid; write the 12 digits of the account'),
-        ("source", {"archived": "restore"}, "$.source.archived: \"restore\" is not valid; write 'refuse' or 'skip'"),
+        (
+            "source",
+            {"archived": "thaw"},
+            "$.source.archived: \"thaw\" is not valid; write 'refuse', 'skip' or 'restore'",
+        ),
+        (
+            "source",
+            {"archived": "restore", "restore": {"tier": "fast"}},
+            "$.source.restore.tier: \"fast\" is not valid; write 'Standard', 'Bulk' or 'Expedited'",
+        ),
+        (
+            "source",
+            {"archived": "restore", "restore": {"days": 31}},
+            "$.source.restore.days: 31 is not valid; write 30 or less",
+        ),
+        (
+            "source",
+            {"archived": "restore", "restore": {"maxWaitHours": 0}},
+            "$.source.restore.maxWaitHours: 0 is not valid; write more than 0",
+        ),
+        (
+            "source",
+            {"archived": "skip", "restore": {"days": 3}},
+            "$.source.restore: {'tier': 'Standard', 'days': 3, 'maxWaitHours': 72.0}, and $.source is a bucket: its "
+            "archived is 'skip', so nothing is restored: write archived as 'restore'; leave it out",
+        ),
         ("source", {"storageClass": "GLACIER"}, "$.source.storageClass: is not a known key; "),
     ],
 )
@@ -250,7 +275,7 @@ def test_each_option_is_refused_by_field_and_value(side: str, changes: dict[str,
     assert words in problem
 
 
-@pytest.mark.parametrize("key", ["expectedBucketOwner", "archived", "storageClass", "tags", "kmsKeyId"])
+@pytest.mark.parametrize("key", ["expectedBucketOwner", "archived", "restore", "storageClass", "tags", "kmsKeyId"])
 def test_a_machine_has_no_objects(key: str) -> None:
     (problem,) = refused(MACHINE, {**THERE, key: "x"})
     assert problem == (

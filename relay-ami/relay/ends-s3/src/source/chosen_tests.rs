@@ -6,6 +6,7 @@ use crate::metadata::Kept;
 use crate::source::heads::Head;
 use crate::source::listing::{Wish, list};
 use cpt_ends::select::Selector;
+use cpt_wire::documents::end::ArchivedRule;
 use cpt_wire::documents::percent;
 use cpt_wire::documents::selection::Selection;
 
@@ -34,7 +35,7 @@ impl Heads for Asked {
 /// What is listed below `in/` by a list of these keys, a line each, and for which the bucket was asked.
 fn listed(keys: &[String]) -> (Vec<String>, Vec<String>) {
     let (asked, selector) = (Asked::default(), Selector::new(&Selection::default()).unwrap());
-    let wish = Wish { selector: &selector, free: None, heads: None, has_owners: false, skips_archived: false };
+    let wish = Wish { selector: &selector, free: None, heads: None, has_owners: false, archived: ArchivedRule::Refuse };
     let (chosen, mut lines) = (Chosen::new(&asked, keys), Vec::new());
     let mut take = |listed| {
         lines.push(match listed {

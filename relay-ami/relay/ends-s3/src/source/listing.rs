@@ -11,6 +11,7 @@ use super::pool::Pool;
 use cpt_ends::above::is_kept_under;
 use cpt_ends::select::Selector;
 use cpt_ends::{Each, Halted, Listed};
+use cpt_wire::documents::end::ArchivedRule;
 use cpt_wire::documents::entry::{Kind, ListingEntry};
 use cpt_wire::documents::percent;
 use cpt_wire::documents::selection::Reason;
@@ -28,8 +29,8 @@ pub struct Wish<'a> {
     /// Asked for the metadata of each object; none where nobody wants them.
     pub heads: Option<&'a dyn Heads>,
     pub has_owners: bool,
-    /// Objects that would have to be restored are left out; else they are a problem of the listing.
-    pub skips_archived: bool,
+    /// What becomes of objects that would have to be restored.
+    pub archived: ArchivedRule,
 }
 
 /// Lists all that has the prefix, as many pages at a time. Fails in words where the bucket does not answer.
@@ -150,12 +151,17 @@ impl Listing<'_> {
                 return Ok(());
             }
             if let Some(class) = object.archived {
-                if self.wish.skips_archived {
-                    self.pending.leave_out(&path, Reason::Archived);
-                } else {
-                    self.archived.add(object, class);
+                match self.wish.archived {
+                    ArchivedRule::Restore => {}
+                    ArchivedRule::Skip => {
+                        self.pending.leave_out(&path, Reason::Archived);
+                        return Ok(());
+                    }
+                    ArchivedRule::Refuse => {
+                        self.archived.add(object, class);
+                        return Ok(());
+                    }
                 }
-                return Ok(());
             }
         }
         let waits = kind == Kind::Directory && !selector.includes(split.path.as_bytes(), true);

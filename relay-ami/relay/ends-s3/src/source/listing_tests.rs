@@ -5,14 +5,15 @@ use crate::fault::{Fault, Meaning};
 use crate::metadata::Kept;
 use crate::source::fake::Fake;
 use crate::source::heads::Head;
+use cpt_wire::documents::end::ArchivedRule;
 use cpt_wire::documents::selection::Selection;
 
 /// What a listing below `in/` gives, a line each.
 fn listed<'a>(keys: &[&str], selection: &Selection, change: impl FnOnce(Wish<'a>) -> Wish<'a>) -> Vec<String> {
     let fake = Fake::new(keys.iter().map(|key| format!("in/{key}")).chain(["in".to_owned(), "inside".to_owned()]).collect(), 3);
     let selector = Selector::new(selection).unwrap();
-    let Wish { free, heads, has_owners, skips_archived, .. } = change(plain());
-    let wish = Wish { selector: &selector, free, heads, has_owners, skips_archived };
+    let Wish { free, heads, has_owners, archived, .. } = change(plain());
+    let wish = Wish { selector: &selector, free, heads, has_owners, archived };
     let mut lines = Vec::new();
     let take = &mut |listed| {
         lines.push(match listed {
@@ -33,7 +34,7 @@ fn listed<'a>(keys: &[&str], selection: &Selection, change: impl FnOnce(Wish<'a>
 
 fn plain<'a>() -> Wish<'a> {
     static ALL: LazyLock<Selector> = LazyLock::new(|| Selector::new(&Selection::default()).unwrap());
-    Wish { selector: &ALL, free: None, heads: None, has_owners: false, skips_archived: false }
+    Wish { selector: &ALL, free: None, heads: None, has_owners: false, archived: ArchivedRule::Refuse }
 }
 
 fn plainly(keys: &[&str], selection: &Selection) -> Vec<String> {
@@ -104,12 +105,14 @@ fn what_unfinished_transfers_keep_is_left_out_and_what_is_kept_needs_its_name() 
 }
 
 #[test]
-fn archived_objects_are_one_problem_or_left_out() {
+fn archived_objects_are_one_problem_or_left_out_or_listed_as_the_others() {
     let found = plainly(&["a", "cold/1", "cold/2"], &Selection::default());
     assert!(found[1].starts_with("! in/cold/1 is archived, as are 2 objects of 14 bytes"), "{found:?}");
     assert_eq!(found.len(), 2);
-    let found = listed(&["a", "cold/1"], &Selection::default(), |wish| Wish { skips_archived: true, ..wish });
+    let found = listed(&["a", "cold/1"], &Selection::default(), |wish| Wish { archived: ArchivedRule::Skip, ..wish });
     assert_eq!(found, ["a File 7 644 5 0", "- cold/1 Archived"]);
+    let found = listed(&["a", "cold/1"], &Selection::default(), |wish| Wish { archived: ArchivedRule::Restore, ..wish });
+    assert_eq!(found, ["a File 7 644 5 0", "cold/1 File 7 644 5 0"]);
     let selection = Selection { exclude: vec!["cold".to_owned()], ..Selection::default() };
     assert_eq!(plainly(&["a", "cold/1"], &selection), ["a File 7 644 5 0", "- cold Excluded"]);
 }

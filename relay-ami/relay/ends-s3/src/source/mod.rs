@@ -24,6 +24,7 @@ use cpt_ends::select::Selector;
 use cpt_ends::{Each, Halted, Listed, Source, SourceFailure, SourceFile};
 use cpt_wire::digest::Digest;
 use cpt_wire::documents::attributes::Preserve;
+use cpt_wire::documents::end::ArchivedRule;
 use cpt_wire::documents::entry::{Kind, Segment};
 use cpt_wire::documents::percent;
 use cpt_wire::documents::selection::Selection;
@@ -44,7 +45,7 @@ pub struct BucketSource {
     selection: Selection,
     preserve: Preserve,
     free: Option<KeepName>,
-    skips_archived: bool,
+    archived: ArchivedRule,
     listers: usize,
     /// All that lies there, or these keys.
     only: Option<Vec<String>>,
@@ -54,7 +55,7 @@ impl BucketSource {
     #[must_use]
     pub fn new(bucket: Bucket) -> Self {
         let (selection, preserve) = (Selection::default(), Preserve::default());
-        Self { bucket, selection, preserve, free: None, skips_archived: false, listers: LISTERS, only: None }
+        Self { bucket, selection, preserve, free: None, archived: ArchivedRule::Refuse, listers: LISTERS, only: None }
     }
 
     /// The same, of which only that is listed.
@@ -76,10 +77,10 @@ impl BucketSource {
         Self { free, ..self }
     }
 
-    /// Leaves out what would have to be restored first, where the default is that it is a problem of the listing.
+    /// What becomes of objects that would have to be restored; the default is that they are a problem of the listing.
     #[must_use]
-    pub fn skipping_archived(self, skips_archived: bool) -> Self {
-        Self { skips_archived, ..self }
+    pub fn treating_archived(self, archived: ArchivedRule) -> Self {
+        Self { archived, ..self }
     }
 
     /// Of these keys alone, in the order of their bytes, each once; where they are none, of all.
@@ -126,7 +127,7 @@ impl Source for BucketSource {
             free: self.free.as_ref(),
             heads: has_owners.then_some(&self.bucket as &dyn Heads),
             has_owners,
-            skips_archived: self.skips_archived,
+            archived: self.archived,
         };
         let chosen = self.only.as_ref().map(|keys| Chosen::new(&self.bucket, keys));
         let listed = match &chosen {

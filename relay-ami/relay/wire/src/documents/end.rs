@@ -93,6 +93,8 @@ pub enum ArchivedRule {
     Refuse,
     /// They are left out, and counted.
     Skip,
+    /// They are listed as the others: the control plane has them restored before anything is read.
+    Restore,
 }
 
 /// What lies below a prefix of a bucket: nothing else is written.

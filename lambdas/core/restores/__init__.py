@@ -1,0 +1,1 @@
+"""Archived objects that S3 restores before they are moved."""

@@ -1,0 +1,1 @@
+"""Archived objects are listed, restored and waited for."""
