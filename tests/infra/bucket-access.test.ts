@@ -20,7 +20,7 @@ const NAME = 'cpt-buckets';
 // IAM's most for all policies inside of a role.
 const MOST_POLICY = 10_240;
 
-const HOLDERS = ['copy-unit', 'issue-credentials', 'list-objects', 'survey-buckets', 'sweep-execution', 'sweep-uploads', 'tear-down', 'teardown-request'].map(
+const HOLDERS = ['copy-unit', 'issue-credentials', 'list-archived', 'list-objects', 'restore-objects', 'survey-buckets', 'sweep-execution', 'sweep-uploads', 'tear-down', 'teardown-request'].map(
   (name) => `cpt-${name}`,
 );
 
@@ -73,7 +73,7 @@ describe('with buckets in the settings', () => {
 
   it('the role may do what is written, below the prefixes that are written, and nothing else', () => {
     const s3 = 'arn:<AWS::Partition>:s3:::';
-    expect(on(`${s3}archive/*`)).toEqual(READ);
+    expect(on(`${s3}archive/*`)).toEqual([...READ, 's3:RestoreObject'].sort());
     const write = ['s3:AbortMultipartUpload', 's3:GetObject', 's3:ListMultipartUploadParts', 's3:PutObject', 's3:PutObjectTagging'];
     expect(on(`${s3}my-data/backup/*`)).toEqual([...READ, ...write].sort());
     expect(on(`${s3}my-data/backup/*.cpt-partial-*/*`)).toEqual(['s3:DeleteObject']);
@@ -106,7 +106,7 @@ describe('with buckets in the settings', () => {
 
   it('functions know what is allowed', () => {
     expect(JSON.parse(rendered('', sharedEnvironment(control)) as string)).toMatchObject({
-      BUCKETS: ['r us-west-2 archive/', 'rw eu-west-1 my-data/backup/', 'wd eu-west-1 mirrors/team-a/ key=123456789012/1234abcd'],
+      BUCKETS: ['ra us-west-2 archive/', 'rw eu-west-1 my-data/backup/', 'wd eu-west-1 mirrors/team-a/ key=123456789012/1234abcd'],
     });
   });
 });
@@ -118,6 +118,7 @@ describe('the most that settings may say', () => {
     region: 'ap-southeast-2',
     read: true,
     write: true,
+    restore: true,
     kmsKey: `arn:aws-cn:kms:ap-southeast-2:123456789012:key/${'1'.repeat(36)}`,
   }));
 

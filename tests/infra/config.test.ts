@@ -166,6 +166,7 @@ describe('a bad setting is refused by key, value and remedy', () => {
     ['a prefix above the bucket', bucket({ prefix: '/' }), 'cpt.buckets[0].prefix', '"/"'],
     ['a prefix that is too long', bucket({ prefix: `${'a'.repeat(80)}/` }), 'cpt.buckets[0].prefix', `"${'a'.repeat(80)}/"`],
     ['a right as a word', bucket({ read: 'yes' }), 'cpt.buckets[0].read', '"yes"'],
+    ['restoring without reading', bucket({ read: false, write: true, restore: true }), 'cpt.buckets[0].restore', 'true'],
     ['a right that is none', bucket({ list: true }), 'cpt.buckets[0].list', 'true'],
     ['a bucket for nothing', bucket({ read: false }), 'cpt.buckets[0].read', 'false'],
     ['who deletes and does not write', bucket({ delete: true }), 'cpt.buckets[0].delete', 'true'],

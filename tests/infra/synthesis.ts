@@ -38,7 +38,7 @@ export const TEN_REGIONS = Object.fromEntries(
 
 /** One that is read, one that is written, and one that is mirrored into, with a key of its owner's. */
 export const BUCKETS = [
-  { bucket: 'archive', region: 'us-west-2', read: true },
+  { bucket: 'archive', region: 'us-west-2', read: true, restore: true },
   { bucket: 'my-data', prefix: 'backup/', region: 'eu-west-1', read: true, write: true },
   {
     bucket: 'mirrors',

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from lambdas.core.copies.units import FUNCTIONS_AT_ONCE
 from lambdas.core.documents import Count, Document
+from lambdas.core.tariff import storage_classes
 from lambdas.core.tariff.prices import PriceBook
 
 REQUESTS_AT_ONCE = 32
@@ -32,10 +33,13 @@ class Planned(NamedTuple):
     writes: Count
 
 
-def estimate(planned: Planned, source_region: str, destination_region: str) -> CopyEstimate:
-    """Of all that is planned. Functions and transitions are a hundredth of the requests, and left out."""
+def estimate(
+    planned: Planned, source_region: str, destination_region: str, storage_class: str | None = None
+) -> CopyEstimate:
+    """Of all that is planned, into a storage class. Functions and transitions are a hundredth of the requests, and left out."""
     book = PriceBook()
-    requests = planned.writes * book.unit("object-put", "").usd + planned.objects * book.unit("object-get", "").usd
+    writes = storage_classes.writes_usd(storage_class, planned.objects, planned.writes - planned.objects)
+    requests = writes + planned.objects * book.unit("object-get", "").usd
     egress = planned.bytes / 1e9 * book.egress_gb(source_region, destination_region).usd
     at_once = FUNCTIONS_AT_ONCE * REQUESTS_AT_ONCE
     all_requests = planned.writes + planned.objects

@@ -8,12 +8,15 @@ from lambdas.core.copies.estimate import CopyEstimate, Planned, estimate
 from lambdas.core.copies.proof import VERIFIES, Proof
 from lambdas.core.copies.units import Position
 from lambdas.core.documents import Count, Document
+from lambdas.core.tariff import storage_classes
 from lambdas.core.tariff.prices import PriceBook, What
 
 # States of a round, and of one of its units (statemachine/transfer.asl.json); a test counts them there.
 STATES_OF_ROUND, STATES_OF_UNIT = 4, 2
 # What S3 asks as much for as for a PUT; HEAD and the reading of tags are as a GET; nothing is asked for an abort.
-_AS_PUT = frozenset({"list", "copy", "begin", "part", "complete", "parts"})
+_AS_PUT = frozenset({"list", "parts"})
+# The price of these is that of the class: the first make an object, the others are on the way to one.
+_MAKES, _ON_THE_WAY = frozenset({"copy", "complete"}), frozenset({"begin", "part"})
 _AS_GET = frozenset({"head", "tags"})
 UNIT_GB = 1.0
 """Memory of the function that copies, GB."""
@@ -56,16 +59,14 @@ class Copies(Document):
         """Whether a CRC-64/NVME of the whole object, equal on both sides, proves each copy."""
         return self.proofs.get(VERIFIES, 0) == self.objects
 
-    @property
-    def least_usd(self) -> float:
+    def least_usd(self, storage_class: str | None) -> float:
         """What the copies that are planned take of S3 at least: a look at each object, and what it takes to copy it."""
-        return requests_usd({"head": self.planned, "copy": self.planned_writes})
+        return planned_usd(self.planned, self.planned_writes, storage_class)
 
-    def expected(self, source_region: str, destination_region: str) -> CopyEstimate:
+    def expected(self, source_region: str, destination_region: str, storage_class: str | None) -> CopyEstimate:
         """Time and money of all that is planned."""
-        return estimate(
-            Planned(self.planned, self.planned_bytes, self.planned_writes), source_region, destination_region
-        )
+        planned = Planned(self.planned, self.planned_bytes, self.planned_writes)
+        return estimate(planned, source_region, destination_region, storage_class)
 
     @property
     def in_words(self) -> str | None:
@@ -93,8 +94,10 @@ class Copies(Document):
             units=units,
         )
 
-    def with_sums(self, sums: Mapping[str, int], listing: Mapping[str, int]) -> "Copies":
-        """With what all units have counted, and what the listing took of S3."""
+    def with_sums(
+        self, sums: Mapping[str, int], listing: Mapping[str, int], storage_class: str | None = None
+    ) -> "Copies":
+        """With what all units have counted, and what the listing took of S3; `storage_class`: of what was written."""
         transitions = STATES_OF_ROUND * self.rounds + STATES_OF_UNIT * self.units
         function_seconds = sums.get("functionSeconds", 0)
         requests = {
@@ -112,7 +115,7 @@ class Copies(Document):
                 "requests": requests,
                 "transitions": transitions,
                 "function_seconds": function_seconds,
-                "usd": requests_usd(requests) + workflow_usd(transitions, function_seconds),
+                "usd": requests_usd(requests, storage_class) + workflow_usd(transitions, function_seconds),
             }
         )
 
@@ -124,10 +127,16 @@ def workflow_usd(transitions: int, function_seconds: float) -> float:
     return states + function_seconds * UNIT_GB * book.unit("lambda-gb-second", "").usd
 
 
-def requests_usd(requests: Mapping[str, int]) -> float:
-    """What S3 asks for requests of these kinds."""
+def planned_usd(objects: int, writes: int, storage_class: str | None) -> float:
+    """What S3 asks for copies of so many objects by so many writes."""
+    return requests_usd({"head": objects, "copy": objects, "part": writes - objects}, storage_class)
+
+
+def requests_usd(requests: Mapping[str, int], storage_class: str | None = None) -> float:
+    """What S3 asks for requests of these kinds; `storage_class`: of what they write, None: S3 Standard."""
     kinds: tuple[tuple[What, frozenset[str]], ...] = (("object-put", _AS_PUT), ("object-get", _AS_GET))
-    return sum(
+    made, others = (sum(requests.get(kind, 0) for kind in kinds) for kinds in (_MAKES, _ON_THE_WAY))
+    return storage_classes.writes_usd(storage_class, made, others) + sum(
         count * PriceBook().unit(what, "").usd
         for what, those in kinds
         for kind, count in requests.items()

@@ -6,12 +6,12 @@ Rates are those that AWS publishes in its performance guidelines for S3; numbers
 from math import ceil
 
 from lambdas.core.chunks.plan import MIB, SMALL_FILE_BYTES
-from lambdas.core.ends.bucket import BucketEnd
+from lambdas.core.ends.bucket import BucketEnd, DestinationBucket
 from lambdas.core.ends.kinds import DestinationEnd, SourceEnd
 from lambdas.core.estimate import measured
 from lambdas.core.estimate.figures import EndFigures, Figure
 from lambdas.core.estimate.profile import Profile
-from lambdas.core.tariff import fallback_prices
+from lambdas.core.tariff import fallback_prices, storage_classes
 from lambdas.core.tariff.prices import PriceBook
 from lambdas.core.words import size
 
@@ -48,7 +48,9 @@ def with_bucket(
         changes[name] = figure and figure.scaled(
             _SHARE, f"{figure.note}; half of it, as both daemons are on one machine"
         )
-    counted = requests(size_bytes, files, (chunk_mib or 64) * MIB, machines, is_read=is_read)
+    storage_class = destination.storage_class if isinstance(destination, DestinationBucket) else None
+    chunk_bytes = (chunk_mib or 64) * MIB
+    counted = requests(size_bytes, files, chunk_bytes, machines, is_read=is_read, storage_class=storage_class)
     changes["requests"] = Figure(value=counted.usd, origin="assumed", note=f"{counted.words}: embedded table")
     return ends.model_copy(update=changes)
 
@@ -73,17 +75,24 @@ def with_objects(
 
 
 class Requests:
-    """Numbers of requests by class: those that write or list, and those that read."""
+    """Numbers of requests by class: those that write or list, and those that read.
 
-    def __init__(self, writes: int, lists: int, reads: int) -> None:
+    `objects`: the writes that make an object, of `storage_class`.
+    """
+
+    def __init__(
+        self, writes: int, lists: int, reads: int, *, objects: int = 0, storage_class: str | None = None
+    ) -> None:
         self.writes, self.lists, self.reads = writes, lists, reads
+        self._objects, self._class = objects, storage_class
 
     @property
     def usd(self) -> float:
         """Dollars: a listing costs as much as a write."""
         book = PriceBook()
         dear, cheap = book.unit("object-put", "").usd, book.unit("object-get", "").usd
-        return (self.writes + self.lists) * dear + self.reads * cheap
+        writes = storage_classes.writes_usd(self._class, self._objects, self.writes - self._objects)
+        return writes + self.lists * dear + self.reads * cheap
 
     @property
     def words(self) -> str:
@@ -91,7 +100,9 @@ class Requests:
         return f"{self.writes:,} writes, {self.lists:,} listings and {self.reads:,} reads of S3"
 
 
-def requests(size_bytes: int, files: int, chunk_bytes: int, machines: int = 1, *, is_read: bool) -> Requests:
+def requests(
+    size_bytes: int, files: int, chunk_bytes: int, machines: int = 1, *, is_read: bool, storage_class: str | None = None
+) -> Requests:
     """How many a transfer makes at most; nobody knows beforehand how many of the files are larger than a chunk.
 
     To a bucket, a file is a write, and each further chunk of it one more, with two that begin and complete the upload.
@@ -103,9 +114,8 @@ def requests(size_bytes: int, files: int, chunk_bytes: int, machines: int = 1, *
     if is_read:
         return Requests(0, lists, 2 * files + more)
     large = min(files, more)
-    if machines > 1:
-        return Requests(files + more + 3 * large, lists, machines * large)
-    return Requests(files + more + 2 * large, lists, 0)
+    writes, reads = (3, machines * large) if machines > 1 else (2, 0)
+    return Requests(files + more + writes * large, lists, reads, objects=files, storage_class=storage_class)
 
 
 def stored_usd_per_day(size_bytes: float) -> float:

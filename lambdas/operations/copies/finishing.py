@@ -29,9 +29,10 @@ def finish(world: World, transfer: AcceptedTransfer, last: int) -> dict[str, Any
     position = notebook.position(last)
     if position is None:
         raise VerificationFailed(f"the listing's round {last} is not there; run the transfer again")
-    copies, with_left = _summed(notebook, position)
+    storage_class = transfer.copied_ends[1].storage_class
+    copies, with_left = _summed(notebook, position, storage_class)
     is_complete = copies.objects + copies.left == copies.planned
-    expected = copies.expected(transfer.source_region, transfer.destination_region)
+    expected = copies.expected(transfer.source_region, transfer.destination_region, storage_class)
     is_over = is_complete and not transfer.request.dry_run
     copies = copies.model_copy(update={"complete": is_over, "estimate": expected})
     _note(world, transfer, notebook, position, copies)
@@ -50,7 +51,7 @@ def finish(world: World, transfer: AcceptedTransfer, last: int) -> dict[str, Any
     return {"verified": copies.verified, "files": copies.objects}
 
 
-def _summed(notebook: Notebook, last: Position) -> tuple[Copies, list[tuple[int, int]]]:
+def _summed(notebook: Notebook, last: Position, storage_class: str | None) -> tuple[Copies, list[tuple[int, int]]]:
     """The whole, and the units that have left something out."""
     rounds = [notebook.position(number) for number in range(1, last.round.number + 1)]
     units = [(one.round.number, unit) for one in rounds if one for unit in range(one.round.units)]
@@ -64,7 +65,7 @@ def _summed(notebook: Notebook, last: Position) -> tuple[Copies, list[tuple[int,
         "ended_at": max((one["endedAt"] for one in each if "endedAt" in one), default=None),
     }
     with_left = [place for place, one in zip(units, each, strict=True) if one.get("left")]
-    copies = Copies.listing(last, len(units)).with_sums(sums, last.counts)
+    copies = Copies.listing(last, len(units)).with_sums(sums, last.counts, storage_class)
     return copies.model_copy(update=times), with_left
 
 

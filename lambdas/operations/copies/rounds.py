@@ -31,10 +31,11 @@ def _note(world: World, record: TransferRecord, position: Position) -> None:
     world.transfers.change(record.transfer, transfer_life.note(copies=copies))
     most = record.transfer.request.objective.max_cost_usd
     restored = record.restores.total_usd if record.restores else 0.0
-    if most is not None and not record.transfer.request.dry_run and copies.least_usd + restored > most:
+    least = copies.least_usd(record.transfer.copied_ends[1].storage_class)
+    if most is not None and not record.transfer.request.dry_run and least + restored > most:
         also = f" beside the ${restored:,.2f} for restoring" if restored else ""
         raise BudgetReached(
             f"what was found so far, {copies.planned:,} objects of {copies.planned_bytes / 1e9:,.1f} GB, takes "
-            f"${copies.least_usd:,.2f} of requests to copy{also}, and $.objective.maxCostUsd is {most}; what was "
+            f"${least:,.2f} of requests to copy{also}, and $.objective.maxCostUsd is {most}; what was "
             "copied stays, and is not copied again"
         )

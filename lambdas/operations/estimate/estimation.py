@@ -141,7 +141,12 @@ def estimate_for(
         ways=lambda offer: ways_for(transfer, offer, figures, market, world) if aim.takes_ways else None,
         also=also,
     )
-    told = [*found.notes, *notes.of_relays(found, transfer, market), *notes.of_buckets(transfer, size_bytes, restores)]
+    count = survey.to_send.files if survey else files or 1
+    told = [
+        *found.notes,
+        *notes.of_relays(found, transfer, market),
+        *notes.of_buckets(transfer, size_bytes, count, restores),
+    ]
     reason = aim.reason or found.reason
     if transfer.apart and size_bytes:
         reason += (

@@ -1,10 +1,11 @@
 """What the reader of an estimate should know that its rows do not say: where prices are from, what relays may add."""
 
-from lambdas.core.ends.bucket import SourceBucket
+from lambdas.core.ends.bucket import DestinationBucket, SourceBucket
 from lambdas.core.estimate import object_store
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.restores.summary import Restores
 from lambdas.core.spending import cross_zone
+from lambdas.core.tariff import storage_classes
 from lambdas.core.tariff.prices import needed
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.core.words import dollars, duration, size
@@ -62,18 +63,22 @@ def of_relays(found: Estimate, transfer: AcceptedTransfer, market: TransferMarke
     return notes
 
 
-def of_buckets(transfer: AcceptedTransfer, size_bytes: int, restores: Restores | None = None) -> list[str]:
-    """What a bucket may cost beyond its requests, and what is restored before."""
+def of_buckets(
+    transfer: AcceptedTransfer, size_bytes: int, objects: int, restores: Restores | None = None
+) -> list[str]:
+    """What a bucket may cost beyond its requests, and what is restored before; `objects`: that are written."""
     request = transfer.request
     if isinstance(request.source, SourceBucket) and request.source.restoring is not None:
         if restores is None:
             return ["archived objects are restored first, if there are any: a dry run says how many, and the price"]
         wait = duration(restores.usual_seconds)
         return [f"before data moves, archived objects are restored within {wait}: {restores.price_in_words}"]
-    if request.destination.kind != "bucket":
+    if not isinstance(request.destination, DestinationBucket):
         return []
     day = object_store.stored_usd_per_day(size_bytes)
+    kept = storage_classes.words(request.destination.storage_class, size_bytes, objects)
     return [
+        *([kept] if kept else []),
         "parts of files that are not complete stay in the bucket while the transfer can be resumed: "
-        f"{dollars(day)} a day at most, for all of {size(size_bytes)} in S3 Standard"
+        f"{dollars(day)} a day at most, for all of {size(size_bytes)} in S3 Standard",
     ]

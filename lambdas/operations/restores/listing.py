@@ -15,7 +15,7 @@ from lambdas.core.copies.listed import Listed, order
 from lambdas.core.copies.outcome import NotCopied
 from lambdas.core.copies.parts import MIB, requests_of
 from lambdas.core.copies.selecting import Selector
-from lambdas.core.copies.summary import requests_usd
+from lambdas.core.copies.summary import planned_usd
 from lambdas.core.ends.key_list import read
 from lambdas.core.ends.landing import KEPT_NAME
 from lambdas.core.ends.retrieval import tiers_of
@@ -178,7 +178,7 @@ def _tell(world: World, transfer: AcceptedTransfer, position: ArchivedPosition) 
     most = transfer.request.objective.max_cost_usd
     if not transfer.errand.copies or most is None or transfer.request.dry_run:
         return  # with a machine at an end, the estimate holds the budget
-    copies = requests_usd({"head": position.planned, "copy": position.writes})
+    copies = planned_usd(position.planned, position.writes, transfer.copied_ends[1].storage_class)
     if restores.total_usd + copies > most:
         raise BudgetTooSmall(
             f"$.objective.maxCostUsd: {most}, and {restores.price_in_words}; with {dollars(copies)} of requests to "
