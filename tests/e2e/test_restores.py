@@ -153,12 +153,16 @@ def test_a_transfer_that_is_stopped_while_it_waits_leaves_its_restores_alone(acc
 @only_full
 def test_what_is_archived_is_restored_and_then_copied_to_a_bucket(account: Account) -> None:
     there = {"kind": "bucket", "bucket": DESTINATION, "prefix": "copied/", "region": HOME}
-    arn = account.start({"source": archived(account, "copied"), "destination": there}, "copied")
-    account.cloud.wait_for(lambda: restores(account, "copied").get("asked") == 3, 60)
+    source, away = archived(account, "copied"), {"Bucket": SOURCE, "Key": "copied/away"}
+    account.cloud.client("s3", OTHER).put_object(**away, Body=b"away", StorageClass="GLACIER")
+    arn = account.start({"source": source, "destination": there, "onProblem": "skip"}, "copied")
+    account.cloud.wait_for(lambda: restores(account, "copied").get("asked") == 4, 60)
+    account.cloud.client("s3", OTHER).delete_object(**away)
     account.cloud.age_restores(13)
     run = account.wait(arn)
-    assert run.status == "SUCCEEDED", run.cause
+    assert (run.status, run.report["status"]) == ("SUCCEEDED", "SUCCEEDED_WITH_SKIPS"), run.cause
+    assert [(one["path"], one["reason"]) for one in run.report["skipped"]["first"]] == [("away", "source-changed")]
     s3 = account.cloud.client("s3", HOME)
     copies = {key: s3.get_object(Bucket=DESTINATION, Key=f"copied/{key}")["Body"].read() for key in HELD}
     assert copies == HELD
-    assert run.report["restores"]["ready"] == 3
+    assert (run.report["restores"]["ready"], run.report["restores"]["left"]) == (3, 1)

@@ -33,9 +33,6 @@ export function copyingFunctions(settings: Settings): Readonly<Record<CopyingSta
         readAndNote,
         data.copyNotes(settings, 'GetObject', 'PutObject'),
         data.listCopyNotes(settings),
-        // What is gone since it was listed to be restored is named.
-        data.restoreNotes(settings, 'GetObject'),
-        data.listRestoreNotes(settings),
         ...assumeAllowed(settings),
       ],
     },

@@ -4,6 +4,7 @@
  */
 
 import * as data from '../access/control-data';
+import { askMarkets } from '../access/groups';
 import * as relays from '../access/relay-instances';
 import * as ssm from '../access/run-commands';
 import { Settings } from '../config';
@@ -12,7 +13,7 @@ import { FunctionDefinition, LONG, tables } from './definition';
 import { TransferFunctions } from './states';
 
 export function measuringFunctions(settings: Settings, moving: TransferFunctions): Readonly<Record<MeasuringState, FunctionDefinition>> {
-  const { on, readAndNote } = tables(settings);
+  const { on, noteTimes, readAndNote } = tables(settings);
   const as = (one: FunctionDefinition, description: string): FunctionDefinition => ({ ...one, description });
   return {
     resolve_measured_paths: as(moving.resolve_paths, 'Addresses of the hops between machines that are only measured'),
@@ -26,7 +27,11 @@ export function measuringFunctions(settings: Settings, moving: TransferFunctions
         ssm.cancelCommands(),
       ],
     },
-    estimate_measuring: as(moving.estimate_transfer, 'Time and cost of measuring each number of pairs, or all links'),
+    estimate_measuring: {
+      ...moving.estimate_transfer,
+      description: 'Time and cost of measuring each number of pairs, or all links',
+      access: [noteTimes, on('profiles', 'GetItem', 'BatchGetItem'), ...askMarkets(settings)],
+    },
     await_measuring_approval: as(moving.await_approval, 'Keeps the task token, tells people what they may have measured'),
     apply_measuring_approval: as(moving.apply_approval, 'Puts the number of pairs that a person chose in the place of the recommended one'),
     plan_measuring: as(moving.open_plan, 'Makes a plan without chunks, and the record of a sender that only runs probes'),

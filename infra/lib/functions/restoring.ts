@@ -31,7 +31,13 @@ export function restoringFunctions(settings: Settings): Readonly<Record<Restorin
     restore_objects: {
       description: 'Has S3 restore archived objects, many at once, and looks how many are ready',
       timeout: LONG,
-      access: [readAndNote, data.restoreNotes(settings, 'GetObject', 'PutObject'), ...assumeAllowed(settings)],
+      access: [
+        readAndNote,
+        data.restoreNotes(settings, 'GetObject', 'PutObject'),
+        // What is gone meanwhile is named where S3 copies, too.
+        data.copyNotes(settings, 'PutObject'),
+        ...assumeAllowed(settings),
+      ],
     },
   };
 }

@@ -36,7 +36,7 @@ class Planned(NamedTuple):
 def estimate(
     planned: Planned, source_region: str, destination_region: str, storage_class: str | None = None
 ) -> CopyEstimate:
-    """Of all that is planned, into a storage class. Functions and transitions are a hundredth of the requests, and left out."""
+    """Of all that is planned, into a storage class; functions and transitions, a hundredth of it, are left out."""
     book = PriceBook()
     writes = storage_classes.writes_usd(storage_class, planned.objects, planned.writes - planned.objects)
     requests = writes + planned.objects * book.unit("object-get", "").usd

@@ -49,6 +49,11 @@ class ArchivedPosition(Document):
     writes: Count = 0
 
     @property
+    def count(self) -> int:
+        """Objects of all classes."""
+        return sum(self.objects.values())
+
+    @property
     def amounts(self) -> dict[str, Amount]:
         """By class."""
         return {name: Amount(count, self.bytes[name]) for name, count in self.objects.items()}

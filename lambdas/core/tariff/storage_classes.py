@@ -1,7 +1,7 @@
 """What S3 asks for writing and keeping objects of each storage class: published figures, no price list is asked.
 
-Dollars in us-west-2 (https://aws.amazon.com/s3/pricing/), gathered on `fallback_prices.AS_OF`; least sizes and times are
-those of S3's user guide ("Understanding and managing Amazon S3 storage classes").
+Dollars in us-west-2 (https://aws.amazon.com/s3/pricing/), gathered on `fallback_prices.AS_OF`; least sizes and
+times are those of S3's user guide ("Understanding and managing Amazon S3 storage classes").
 """
 
 from collections.abc import Mapping

@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from json import dumps, loads
-from urllib.parse import quote, unquote
+from json import dumps
+from urllib.parse import quote
 
 from lambdas.adapters.copy_ports import Buckets
 from lambdas.adapters.world import World
@@ -21,7 +21,6 @@ from lambdas.core.survey.survey import UnselectedReason
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.copies.by_keys import Absent, found_of
 from lambdas.operations.copies.notebook import Notebook
-from lambdas.operations.restores.notebook import IS_GONE, RestoreNotes
 
 # S3's own bound: a prefix may make a key too long.
 MOST_KEY_BYTES = 1_024
@@ -97,10 +96,8 @@ class Listing:
 
     def _take_gone(self) -> None:
         """Name what is gone since it was listed to be restored: no listing finds it any more."""
-        for line in RestoreNotes(self._world, self._transfer).left():
-            told = loads(line)
-            if told["message"] == IS_GONE:
-                self._take_absent(Absent(unquote(told["path"]), NotCopied(told["reason"], IS_GONE)))
+        for key in self._notebook.gone():
+            self._take_absent(Absent(key, NotCopied("source-changed", "it is gone")))
 
     def _take_absent(self, one: Absent) -> None:
         if one.why is None:

@@ -3,7 +3,7 @@
 Below `copies/{both ends}/`: `last.json` names the newest run of all that lies there, `uploads/` has those that are not
 completed, and `{plan}/` what a run keeps. Of a round there are its `position`, `units/` (what is to be copied), `kept/`
 (what was there already), `done/` (results, a segment at a time) and their `sums/`; `left/` and `unselected/` name what
-is not copied, and `keys/` has what alone is.
+is not copied, and `keys/` has what alone is. `gone/` has keys that were to be restored first, and are not there now.
 """
 
 import json
@@ -104,6 +104,11 @@ class Notebook:
         for key in self._world.objects.keys(f"{self.prefix}left/"):
             yield from (line for line in self._world.objects.lines(key) if line)
 
+    def gone(self) -> Iterator[str]:
+        """Keys that were to be restored first, and are not there any more."""
+        for part in self._world.objects.keys(f"{self.prefix}gone/"):
+            yield from (json.loads(line) for line in self._world.objects.lines(part) if line)
+
     def put_sum(self, number: int, unit: int, counts: Mapping[str, int | float]) -> None:
         """Keep what a unit has counted so far, and when."""
         self._world.objects.put(f"{self._unit('sums', number, unit)}.json", json.dumps(dict(counts)).encode())
@@ -188,6 +193,12 @@ class Notebook:
             found = {task.source.key: Noted(*task.source[:4], "") for task in tasks if task.there is not None}
             found |= {one.key: Noted(*one[:4], one.there or "") for one in self.results(number, unit)}
             yield from (found[key] for key in sorted(found, key=order))
+
+
+def put_gone(world: World, transfer: AcceptedTransfer, name: str, keys: Iterable[str]) -> None:
+    """Keep keys of archived objects that are gone since it was listed that they have to be restored."""
+    lines = [json.dumps(key).encode() + b"\n" for key in keys]
+    world.objects.put(f"{_folder_of_ends(transfer)}{transfer.plan_id}/gone/{name}.ndjson", b"".join(lines))
 
 
 def folder_of_keys(transfer: AcceptedTransfer, plan_id: str | None = None) -> str:

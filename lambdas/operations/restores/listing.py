@@ -50,7 +50,7 @@ def list_round(world: World, transfer: AcceptedTransfer, before: RestoreRound | 
         listed_keys.share(world, transfer, notes.keys_folder)
     # Where an answer was lost, what its function has found is given again.
     position = notes.position(number) or _Listing(world, transfer, open_source(world, transfer), number).run()
-    objects = sum(position.objects.values())
+    objects = position.count
     if position.done and objects:
         _tell(world, transfer, position)
     return RestoreRound(
@@ -165,12 +165,12 @@ class _Listing:
 def _tell(world: World, transfer: AcceptedTransfer, position: ArchivedPosition) -> None:
     """Note what restoring takes; raises SurveyProblem for a tier that S3 has not, BudgetTooSmall where S3 copies."""
     source, wish = source_of(transfer), wish_of(transfer)
-    for name, count in sorted(position.objects.items()):
+    for name, amount in sorted(position.amounts.items()):
         tiers = tiers_of(name)
         if wish.tier not in tiers:
             raise SurveyProblem(
-                f"$.source.restore.tier: '{wish.tier}', and of '{source.where}' {count:,} objects are of {name}, "
-                f"'{position.first[name]}' the first of them, which S3 restores by {' or '.join(tiers)} only; write "
+                f"$.source.restore.tier: '{wish.tier}', and of '{source.where}' {amount.objects:,} objects are of "
+                f"{name}, '{position.first[name]}' the first of them, which S3 restores by {' or '.join(tiers)} only; write "
                 "one of these, or leave them out by $.select; nothing was restored"
             )
     restores = Restores.of(position.amounts, wish)

@@ -5,15 +5,13 @@ are to be restored, by class, `progress.json` says how far they are, and `left/`
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from lambdas.adapters.world import World
 from lambdas.core.restores.rounds import ArchivedObject, ArchivedPosition, RestoreProgress
 from lambdas.core.transfer.accepted import AcceptedTransfer
 
 PREFIX = "restores/"
-IS_GONE = "it is gone"
-"""Why an object is left out that was listed to be restored, and is not there any more."""
 
 
 class RestoreNotes:
@@ -56,8 +54,3 @@ class RestoreNotes:
     def put_left(self, name: str, lines: Iterable[bytes]) -> None:
         """Keep lines of contract `skipped-entry`; the same name is the same lines."""
         self._world.objects.put(f"{self.prefix}left/{name}.ndjson", b"".join(lines))
-
-    def left(self) -> Iterator[bytes]:
-        """All of them."""
-        for key in self._world.objects.keys(f"{self.prefix}left/"):
-            yield from (line for line in self._world.objects.lines(key) if line)

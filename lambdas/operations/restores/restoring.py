@@ -25,8 +25,9 @@ from lambdas.core.restores.summary import Restores
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.core.words import duration
 from lambdas.operations.copies.listing import left_out_line
+from lambdas.operations.copies.notebook import put_gone
 from lambdas.operations.fence import serving
-from lambdas.operations.restores.notebook import IS_GONE, RestoreNotes
+from lambdas.operations.restores.notebook import RestoreNotes
 from lambdas.operations.restores.opening import open_archive, wish_of
 
 # At 60 ms for a look and a request some 500 a second; S3 takes 1 000 requests to restore a second of an account.
@@ -34,7 +35,7 @@ AT_ONCE = 32
 # So often it is noted how far the requests are, and looked whether the transfer goes on.
 NOTED_OBJECTS = 20 * AT_ONCE
 _WHY: dict[ArchivedState, tuple[SkipReason, str]] = {
-    "gone": ("source-changed", IS_GONE),
+    "gone": ("source-changed", "it is gone"),
     "replaced": ("source-changed", "it was replaced after it was listed"),
     "archived": ("source-unreadable", "it is archived: S3 has not restored it"),
 }
@@ -129,6 +130,10 @@ class _Round:
         ]
         if lines:
             self.notes.put_left(name, lines)
+        gone = [one.key for one, state in zip(objects, states, strict=True) if state == "gone"]
+        if gone and self.transfer.errand.copies:
+            # The copies list the source anew, and would not miss them.
+            put_gone(self.world, self.transfer, name, gone)
         return len(lines)
 
     def ended(self, before: RestoreRound, *, has_time: bool) -> RestoreRound:
