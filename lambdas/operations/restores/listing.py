@@ -170,8 +170,8 @@ def _tell(world: World, transfer: AcceptedTransfer, position: ArchivedPosition) 
         if wish.tier not in tiers:
             raise SurveyProblem(
                 f"$.source.restore.tier: '{wish.tier}', and of '{source.where}' {amount.objects:,} objects are of "
-                f"{name}, '{position.first[name]}' the first of them, which S3 restores by {' or '.join(tiers)} only; write "
-                "one of these, or leave them out by $.select; nothing was restored"
+                f"{name}, '{position.first[name]}' the first of them, which S3 restores by {' or '.join(tiers)} only; "
+                "write one of these, or leave them out by $.select; nothing was restored"
             )
     restores = Restores.of(position.amounts, wish)
     world.transfers.change(transfer, transfer_life.note(restores=restores))

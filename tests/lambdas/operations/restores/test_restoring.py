@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from lambdas.core.ends.allowed_buckets import AllowedBucket
+from lambdas.core.ends.key_list import KeyEntry, list_key, written
 from lambdas.core.errors import BudgetTooSmall, FilesSkipped, RestoreOverdue, SurveyProblem, Throttled, TransferFenced
 from lambdas.core.restores.rounds import RestoreRound
 from lambdas.core.restores.summary import Restores
@@ -38,9 +39,12 @@ def cloud() -> Cloud:
     return found
 
 
-def from_archive(cloud: Cloud, restore: dict[str, Any] | None = None, **changes: Any) -> AcceptedTransfer:
+def from_archive(
+    cloud: Cloud, restore: dict[str, Any] | None = None, keys: dict[str, str] | None = None, **changes: Any
+) -> AcceptedTransfer:
     """To a machine, with its record."""
     source = {**bucket("in/"), "archived": "restore", **({"restore": restore} if restore else {})}
+    source |= {"keys": keys} if keys else {}
     accepted = from_bucket()
     request = accepted.request.model_copy(update=changes)
     request = type(request).from_document({**request.to_document(), "source": source})
@@ -260,3 +264,12 @@ def test_a_dry_run_of_copies_lists_and_tells_and_is_not_held_to_its_budget(cloud
     run(cloud, transfer)
     assert told(cloud, transfer).objects == 3
     assert cloud.archive.asked == []
+
+
+def test_of_a_list_of_keys_only_what_it_names_is_restored(cloud: Cloud) -> None:
+    body = written(KeyEntry(key=f"in/{key}") for key in ("a", "cold/2", "none"))
+    cloud.objects.put(list_key(body), body)
+    transfer = from_archive(cloud, keys={"manifest": list_key(body)})
+    waited(cloud, transfer, listed(cloud, transfer))
+    assert [key for key, _, _ in cloud.archive.asked] == ["cold/2"]
+    assert "list" not in cloud.buckets.count
