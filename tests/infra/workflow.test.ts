@@ -148,10 +148,14 @@ describe('approval', () => {
     expect(States['Estimate Transfer']?.Next).toBe('Is It to Be Moved?');
     expect(States['Is It to Be Moved?']).toMatchObject({
       Choices: [{ Next: 'Tear Down' }, { Next: 'Await Approval' }],
-      Default: 'Plan Chunks',
+      Default: 'Is Anything to Be Restored?',
     });
     expect(States['Await Approval']?.Next).toBe('Apply Approval');
-    expect(States['Apply Approval']?.Next).toBe('Plan Chunks');
+    expect(States['Apply Approval']?.Next).toBe('Is Anything to Be Restored?');
+    expect(States['Is Anything to Be Restored?']).toMatchObject({
+      Choices: [{ Next: 'Restore Objects' }, { Next: 'Copy Round' }],
+      Default: 'Plan Chunks',
+    });
   });
 
   it('ends after the time of the request, which the task outlasts, under a name that the command line knows', () => {
@@ -204,7 +208,12 @@ describe('an execution that measures, or copies between buckets', () => {
   ];
 
   it('is told from a transfer once, by the first state after its request is accepted', () => {
-    expect(machine.States['Validate Request']?.Next).toBe('Is It to Measure or to Copy?');
+    expect(machine.States['Validate Request']?.Next).toBe('Are Archived Objects Wanted?');
+    expect(machine.States['Are Archived Objects Wanted?']?.Default).toBe('Is It to Measure or to Copy?');
+    expect(machine.States['Is Every Archived Object Listed?']).toMatchObject({
+      Choices: [{ Next: 'Is It to Measure or to Copy?' }],
+      Default: 'List Archived',
+    });
     expect(machine.States['Is It to Measure or to Copy?']).toMatchObject({
       Choices: [
         { Condition: "{% $transfer.request.profile = 'measure' %}", Next: 'Look at Measured Ends' },
@@ -221,8 +230,9 @@ describe('an execution that measures, or copies between buckets', () => {
 
   it.each([
     ['Look at Measured Ends', MEASURING_STATES],
-    ['Survey Buckets', COPYING_STATES],
-  ] as const)('shares from %s on no function with a transfer but the last two, and is always torn down', (first, functions) => {
+    // Archived objects are restored alike, whoever moves them then.
+    ['Survey Buckets', [...COPYING_STATES, 'restore_objects']],
+  ] as const)('shares from %s on no other function with a transfer but the last two, and is always torn down', (first, functions) => {
     const seen = new Set<string>();
     const todo: string[] = [first];
     for (let name = todo.pop(); name !== undefined; name = todo.pop()) {
@@ -231,8 +241,10 @@ describe('an execution that measures, or copies between buckets', () => {
       const { Next, Default, Choices = [], Catch, Type } = machine.States[name] as {
         Next?: string; Default?: string; Choices?: { Next: string }[]; Catch?: { Next: string }[]; Type: string;
       };
-      if (Type !== 'Choice') expect(Catch?.map((one) => one.Next), name).toEqual(['Tear Down']);
-      todo.push(...[Next, Default, ...Choices.map((one) => one.Next)].filter((next) => next !== undefined));
+      if (!['Choice', 'Wait'].includes(Type)) expect(Catch?.map((one) => one.Next), name).toEqual(['Tear Down']);
+      // A transfer's way, which has no round of copies.
+      const other = name === 'Is Anything to Be Restored?' ? undefined : Default;
+      todo.push(...[Next, other, ...Choices.map((one) => one.Next)].filter((next) => next !== undefined));
     }
     const invoked = [...seen].flatMap((name) => taskNames(machine.States[name] ?? {}));
     expect(invoked.sort()).toEqual(functions.map((one) => pascalCase(one)).sort());
