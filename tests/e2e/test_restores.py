@@ -130,6 +130,7 @@ def test_a_prefix_that_the_settings_let_nobody_restore_is_refused(account: Accou
     assert states(account, "kept") == {None}
 
 
+@only_full
 def test_a_transfer_that_is_stopped_while_it_waits_leaves_its_restores_alone(account: Account, tmp_path: Path) -> None:
     """And one that waits for too long ends by itself; S3 goes on restoring, and the next one asks for nothing twice."""
     request = to_machine(account, "long", tmp_path / "out")
