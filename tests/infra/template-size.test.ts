@@ -16,9 +16,9 @@ const FUNCTIONS = 71;
 
 /** Of each kind as many as its share of those that there are, the ones with the longest policies among them. */
 const MORE: Handlers = {
-  states: ['spawn_relays', 'tear_down'],
+  states: ['tear_down'],
   reactions: ['reconcile'],
-  calls: ['teardown_request'],
+  calls: [],
   waves: [],
 };
 
