@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bench.data_plane import files
 from bench.data_plane.process import BenchError
 from bench.machine import unmet, workspace
 from bench.options import count, names_among, positive
@@ -16,7 +17,7 @@ from bench.slow_calls import COUNT, small_files
 from local.cloud import LocalCloud
 from local.config import LocalConfig
 from tests.e2e.account import HOME, OTHER, Account
-from tests.e2e.files import make_files, tree
+from tests.e2e.files import make_files
 
 CAP_MB_S = 10.0
 NARROW, WIDE, SLOW = "t3.small", "c6in.large", "t3.nano"
@@ -93,7 +94,7 @@ class Site:
             "preTest": False,
         }
         run = self.account.run(request, f"sets-{name.replace('_', '-')}")
-        if run.status != "SUCCEEDED" or tree(destination / source.name) != tree(source):
+        if run.status != "SUCCEEDED" or files.digests(destination / source.name) != files.digests(source):
             raise SystemExit(f"bench-sets: {name}: {run.status}, {run.error}: {run.cause}")
         seconds = run.report["seconds"]["transfer"]
         rate = run.report["bytes"] / seconds / 1e6
