@@ -93,6 +93,7 @@ interface Plain {
   readonly alarmMail: readonly string[];
   readonly alarmUsdPerDay: number;
   readonly reservedConcurrency: number;
+  readonly readFileSystems: boolean;
   readonly requireConsent: boolean;
   readonly tags: Readonly<Record<string, string>>;
 }

@@ -36,6 +36,7 @@ export function functionEnvironment(settings: Settings, daemons: Daemons): Funct
     CHUNK_RETENTION_SECONDS: String(86_400 * (settings.objectRetentionDays + 2)),
     INTER_REGION_PATH: settings.interRegionPath,
     BUCKETS: bucketWords(settings),
+    ...(settings.readFileSystems ? { READ_FILE_SYSTEMS: 'true' } : {}),
     REQUIRE_CONSENT: String(settings.requireConsent),
     SUBNET_IDS: enrolledSubnets(settings),
     DAEMON_ASSETS: compact(daemons),

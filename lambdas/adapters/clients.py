@@ -166,6 +166,16 @@ def pricing(region: str) -> "PricingClient":
     return client
 
 
+def efs(region: str) -> Any:
+    """EFS."""
+    return _lazy("efs", region, _QUICK)
+
+
+def fsx(region: str) -> Any:
+    """FSx."""
+    return _lazy("fsx", region, _QUICK)
+
+
 def service_quotas(region: str) -> "ServiceQuotasClient":
     """Service Quotas."""
     client: ServiceQuotasClient = _lazy("service-quotas", region, _QUICK)

@@ -65,6 +65,8 @@ class Environment:
     poll_seconds: float
     buckets: tuple[AllowedBucket, ...]
     """Buckets and prefixes that transfers may touch."""
+    read_file_systems: bool
+    """EFS and FSx may be asked for the modes and limits of file systems."""
     require_consent: bool
     """Commands reach only ends that their owner has tagged for this deployment."""
 
@@ -102,6 +104,7 @@ class Environment:
             subnet_ids={region: tuple(ids) for region, ids in cast(Ids, read.json("SUBNET_IDS")).items()},
             poll_seconds=read.number("POLL_SECONDS", "1"),
             buckets=AllowedBucket.parse_all(cast(list[str], read.json("BUCKETS"))),
+            read_file_systems=read.text("READ_FILE_SYSTEMS", "false") == "true",
             require_consent=read.text("REQUIRE_CONSENT") == "true",
         )
 

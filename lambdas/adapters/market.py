@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from lambdas.core.survey.served import Served, Told
 from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.core.tariff.prices import Market, Price, PriceItem
 
@@ -48,6 +49,13 @@ class InstanceTypes(Protocol):
 
     def facts(self, instance_types: Iterable[str]) -> dict[str, TypeFacts]:
         """Return facts by type, without those that the region does not know or that AWS publishes no baseline for."""
+
+
+class FileSystems(Protocol):
+    """EFS and FSx of one region."""
+
+    def told(self, served: Iterable[Served]) -> dict[Served, Told]:
+        """Return what AWS tells of each; without those that it tells nothing of. Never raises for what AWS answers."""
 
 
 class Quotas(Protocol):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from lambdas.adapters import clients, market, ports
 from lambdas.adapters.ec2 import Ec2Compute
 from lambdas.adapters.environment import Environment
+from lambdas.adapters.file_systems import AwsFileSystems
 from lambdas.adapters.instance_types import Ec2InstanceTypes
 from lambdas.adapters.quotas import ServiceQuotas
 from lambdas.adapters.security_groups import Ec2SecurityGroups
@@ -28,6 +29,7 @@ class Services:
     spot_market: market.SpotMarket
     instance_types: market.InstanceTypes
     quotas: market.Quotas
+    file_systems: market.FileSystems
 
 
 def services(region: str, env: Environment, *, hurried: bool = False) -> Services:
@@ -42,4 +44,5 @@ def services(region: str, env: Environment, *, hurried: bool = False) -> Service
         spot_market=Ec2SpotMarket(ec2, clients.iam(env.home_region)),
         instance_types=Ec2InstanceTypes(ec2),
         quotas=ServiceQuotas(clients.service_quotas(region)),
+        file_systems=AwsFileSystems(clients.efs(region), clients.fsx(region)),
     )

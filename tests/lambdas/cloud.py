@@ -17,6 +17,7 @@ from tests.lambdas.memory.arrivals import MemoryAddedStarts, MemoryArrivals, Mem
 from tests.lambdas.memory.buckets import MemoryBuckets
 from tests.lambdas.memory.leftovers import MemoryLeftovers
 from tests.lambdas.memory.market import (
+    MemoryFileSystems,
     MemoryInstanceTypes,
     MemoryPriceCache,
     MemoryPriceList,
@@ -81,6 +82,7 @@ class Cloud:
         self.spot_market = {region: MemorySpotMarket() for region in regions}
         self.instance_types = {region: MemoryInstanceTypes() for region in regions}
         self.quotas = {region: MemoryQuotas() for region in regions}
+        self.file_systems = {region: MemoryFileSystems() for region in regions}
         self.world = World(
             env=replace(ENVIRONMENT, **settings),
             transfers=self.transfers,
@@ -123,6 +125,7 @@ class Cloud:
             spot_market=self.spot_market[region],
             instance_types=self.instance_types[region],
             quotas=self.quotas[region],
+            file_systems=self.file_systems[region],
         )
 
     def alive(self) -> list[str]:

@@ -15,6 +15,7 @@ export function askMarkets(settings: Settings): Access[] {
     markets.readPriceList(),
     markets.readQuotas(),
     markets.readSpotRole(),
+    ...(settings.readFileSystems ? [markets.readFileSystems()] : []),
     relays.describe('Instances', 'InstanceTypes', 'InstanceTypeOfferings', 'SpotPriceHistory'),
   ];
 }

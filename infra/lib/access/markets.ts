@@ -1,4 +1,4 @@
-/** What functions may ask about the account and AWS's markets: list prices, quotas, whether it has EC2's role for spot. */
+/** What functions may ask about the account and AWS's markets: list prices, quotas, EC2's role for spot, file systems. */
 
 import { arn } from '../names';
 import { Access } from './access';
@@ -18,6 +18,15 @@ export function readQuotas(): Access {
     actions: ['servicequotas:GetServiceQuota'],
     resources: ['*'],
     why: 'The quota is an optional resource of this action, and quotas are no secret.',
+  };
+}
+
+/** An end may be on any file system of the account: which one, only its mount tells. */
+export function readFileSystems(): Access {
+  return {
+    actions: ['elasticfilesystem:DescribeFileSystems', 'fsx:DescribeFileSystems'],
+    resources: [arn('elasticfilesystem', '*', 'file-system/*'), arn('fsx', '*', 'file-system/*')],
+    why: 'Ends are on file systems whose ids only their mounts tell; both actions only read.',
   };
 }
 

@@ -46,7 +46,8 @@ def held_back(pairs: int, uses: Iterable[RouteUse], figures: Figures, *, pre_tes
     relays = sum(cost.relays(count, HELD_SECONDS, hour) for count, hour in each)
     start, later = (control_plane.calls(0, pairs, seconds, 0.0) for seconds in (0.0, LATE_SECONDS))
     most = most_rate(sum(use.rate.most for use in used), figures)
-    twice = cost.egress(most * FLIGHT_SECONDS * 1e6, dearest_gb_usd(used, figures))
+    per_gb = dearest_gb_usd(used, figures) + figures.sent_share * figures.file_systems_gb_usd
+    twice = cost.egress(most * FLIGHT_SECONDS * 1e6, per_gb)
     return relays + control_plane.dollars(later) - control_plane.dollars(start) + twice
 
 

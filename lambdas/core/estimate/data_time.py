@@ -14,9 +14,13 @@ _WORDS = {
     "source": "the source machine sends at most",
     "source_disk": "the source's disk reads at most",
     "source_processor": "the source's processors hash and encrypt at most",
+    "source_mount": "the mount of the source's file system carries at most",
+    "source_file_system": "the source's file system serves at most",
     "destination": "the destination machine receives at most",
     "destination_disk": "the destination's disk writes at most",
     "destination_processor": "the destination's processors decrypt and hash at most",
+    "destination_mount": "the mount of the destination's file system carries at most",
+    "destination_file_system": "the destination's file system takes at most",
     "files": "files as small as these go at most at",
     "direct": "the direct path carries",
 }
@@ -25,9 +29,13 @@ _WORDS_OF_SEVERAL = {
     "source": "the {} source machines send at most",
     "source_disk": "the disk of the {} source machines reads at most",
     "source_processor": "the processors of the {} source machines hash and encrypt at most",
+    "source_mount": "the mounts of the {} source machines carry at most",
+    "source_file_system": "the file system of the {} source machines serves at most",
     "destination": "the {} destination machines receive at most",
     "destination_disk": "the disk of the {} destination machines writes at most",
     "destination_processor": "the processors of the {} destination machines decrypt and hash at most",
+    "destination_mount": "the mounts of the {} destination machines carry at most",
+    "destination_file_system": "the file system of the {} destination machines takes at most",
 }
 NEAR = 1e-6
 

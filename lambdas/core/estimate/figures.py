@@ -178,6 +178,16 @@ class EndFigures(Document):
     """What the source's processors hash and encrypt; absent where nobody knows the type."""
     destination_processor: Figure | None = Field(default=None, alias="destinationProcessorMBps")
     """What the destination's processors decrypt and hash."""
+    source_mount: Figure | None = Field(default=None, alias="sourceMountMBps")
+    """What all mounts of the source's file system carry; absent where it is not known to be one of AWS's."""
+    source_file_system: Figure | None = Field(default=None, alias="sourceFileSystemMBps")
+    """What that file system serves in all."""
+    destination_mount: Figure | None = Field(default=None, alias="destinationMountMBps")
+    """The same at the destination."""
+    destination_file_system: Figure | None = Field(default=None, alias="destinationFileSystemMBps")
+    """What the destination's file system takes in all."""
+    file_systems: Figure | None = Field(default=None, alias="fileSystemsUsdPerGB")
+    """Per GB that is read from the source's file system and written to the destination's; absent where that is free."""
     files: Figure | None = Field(default=None, alias="filesMBps")
     """What the ends move of files as small as these: their mean size times files per second; absent for large ones."""
 
@@ -212,6 +222,11 @@ class EndFigures(Document):
     def leaving_gb_usd(self) -> float:
         """Dollars per GB that is sent, between zones apart: out of the region, and through a transit gateway."""
         return self.egress.value + (self.gateway.value if self.gateway else 0.0)
+
+    @property
+    def file_systems_gb_usd(self) -> float:
+        """Dollars per GB that file systems charge at most for reading and writing it."""
+        return self.file_systems.greatest if self.file_systems else 0.0
 
     def sent_gb_usd(self, pairs: int) -> float:
         """Dollars per GB that is sent: it leaves the region, and goes between zones."""
@@ -262,9 +277,13 @@ OF_ENDS = (
     "source",
     "source_disk",
     "source_processor",
+    "source_mount",
+    "source_file_system",
     "destination",
     "destination_disk",
     "destination_processor",
+    "destination_mount",
+    "destination_file_system",
     "files",
 )
 

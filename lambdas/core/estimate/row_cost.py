@@ -24,6 +24,7 @@ def dollars(
     total = control_plane_dollars(size_bytes, pairs, seconds, figures)
     total += figures.requests.value if figures.requests else 0.0
     total += figures.restores.value if figures.restores else 0.0
+    total += cost.egress(size_bytes, figures.sent_share * figures.file_systems_gb_usd)
     beyond = figures.restores.greatest - figures.restores.value if figures.restores else 0.0
     lived, tested = seconds + figures.tail_seconds, figures.spawn.value + tested_seconds
     for use in uses:

@@ -64,6 +64,8 @@ class Dollars(Document):
     control_plane: float
     requests: float | None = None
     """Those of a bucket, with what restoring its archived objects took; absent where no end is one."""
+    file_systems: float | None = None
+    """What file systems of AWS's charge at most for reading and writing; absent where none does."""
     total: float
     estimate: float
 
@@ -261,6 +263,7 @@ def build(
             cross_zone=between_zones,
             control_plane=spent.control_plane,
             requests=spent.requests if transfer.request.has_bucket else None,
+            file_systems=spent.file_systems or None,
             total=spent.total - spent.cross_zone + between_zones - spent.egress + egress,
             estimate=chosen.cost_usd if chosen else 0.0,
         ),

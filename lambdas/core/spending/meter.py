@@ -87,11 +87,12 @@ class Dollars(NamedTuple):
     cross_zone: float
     control_plane: float
     requests: float = 0.0
+    file_systems: float = 0.0
 
     @property
     def total(self) -> float:
-        """Dollars for relays, traffic, control plane and a bucket's requests together."""
-        return self.relays + self.egress + self.cross_zone + self.control_plane + self.requests
+        """Dollars for relays, traffic, control plane, a bucket's requests and file systems together."""
+        return self.relays + self.egress + self.cross_zone + self.control_plane + self.requests + self.file_systems
 
 
 class Spent(Document):
@@ -103,6 +104,7 @@ class Spent(Document):
     cross_zone: float
     control_plane: float
     requests: float = 0.0
+    file_systems: float = 0.0
     total: float
     sent: Sent
 
@@ -121,6 +123,7 @@ class Spent(Document):
             max(self.cross_zone, before.cross_zone),
             max(self.control_plane, before.control_plane),
             max(self.requests, before.requests),
+            max(self.file_systems, before.file_systems),
         )
         return Spent.of(most, self.at, self.sent)
 
@@ -165,7 +168,8 @@ class Reading:
     by a way that relays are to make up, where that is dearer than those that they have. `chunk_bytes`: of a
     chunk at most, which is sent as a whole or not at all. `probes_usd`: the
     most that a pre-test may still send (`probes_to_come`); `probing`: when it began and ended, infinite while it runs,
-    None before.
+    None before. `moved_bytes`: read at the source and written at the destination so far, repeats included; `may_save`:
+    what is sent may stand for any number of these.
     """
 
     now: float
@@ -182,6 +186,8 @@ class Reading:
     rest_usd_per_gb: float = 0.0
     chunk_bytes: int = 0
     probes_usd: float = 0.0
+    moved_bytes: int = 0
+    may_save: bool = False
     probing: tuple[float, float] | None = None
     restored_usd: float = 0.0
     """For archived objects of a bucket, as far as S3 was asked to restore them."""
@@ -211,6 +217,16 @@ class Reading:
             return 0.0
         routes = map(self.estimate.gb_usd_of, {node.stage for node in self.nodes})
         return max([self.estimate.figures.leaving_gb_usd, *routes, self.rest_usd_per_gb])
+
+    @property
+    def file_systems_usd_per_gb(self) -> float:
+        """What file systems charge at most for each GB that is moved."""
+        return self.estimate.figures.file_systems_gb_usd if self.estimate else 0.0
+
+    @property
+    def sent_file_systems_usd_per_gb(self) -> float:
+        """The same for each GB that is sent; where that may stand for any number of bytes, all is held back at once."""
+        return 0.0 if self.may_save else self.file_systems_usd_per_gb
 
     @property
     def direct_rate(self) -> float:
@@ -259,7 +275,10 @@ class Reading:
         """
         ends = self.now + (seconds if fleet_seconds is None else fleet_seconds)
         in_flight = self.fleet_rate * FLIGHT_SECONDS * 1e6 if self.left_bytes and seconds else 0.0
-        sent = self.sent_bytes + min(more_bytes, self.left_bytes + in_flight)
+        more = min(more_bytes, self.left_bytes + in_flight)
+        sent, moved = self.sent_bytes + more, self.moved_bytes + more
+        if self.may_save and seconds:
+            moved = self.moved_bytes + self.left_bytes + in_flight
         since = self.now if self.since is None else self.since
         moving = self.now + (max(seconds, LATE_SECONDS) if seconds else 0.0) - since
         return Dollars(
@@ -271,6 +290,7 @@ class Reading:
             cross_zone=cost.egress(sent, self.zone_usd_per_gb),
             control_plane=control_dollars(self.chunks, self.nodes, max(moving, 0.0), self.estimate),
             requests=request_dollars(sent, self.estimate) + self.restored_usd,
+            file_systems=cost.egress(moved, self.file_systems_usd_per_gb),
         )
 
 

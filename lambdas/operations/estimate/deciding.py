@@ -59,8 +59,10 @@ def decide_first(world: World, record: Estimated, seen: Sight) -> Estimate:
 
     def adjusted(ends: EndFigures, offers: list[Offer]) -> tuple[EndFigures, list[Offer]]:
         # What the survey saw of disks and files.
-        known = {name: one for name, one in record.estimate.figures.of_ends.items() if name not in ends.of_ends}
-        return first_contact.with_first_sight(ends.model_copy(update=known), offers, seen)
+        before = record.estimate.figures
+        known = {name: one for name, one in before.of_ends.items() if name not in ends.of_ends}
+        ends = ends.model_copy(update={**known, "file_systems": before.file_systems})
+        return first_contact.with_first_sight(ends, offers, seen)
 
     found = _estimate(world, record, record.estimate.bytes, record.transfer.request.objective, adjusted)
     if isinstance(found, str):

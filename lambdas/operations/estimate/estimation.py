@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from math import inf
 
 from lambdas.adapters.world import World
-from lambdas.core.estimate import end_limits, object_store, offers, several
+from lambdas.core.estimate import end_limits, file_systems, object_store, offers, several
 from lambdas.core.estimate.estimate import Estimate, estimate
 from lambdas.core.estimate.figures import EndFigures, Figure, TimedLimit
 from lambdas.core.estimate.fitting import fitted
@@ -25,7 +25,7 @@ from lambdas.core.tariff.prices import PriceBook
 from lambdas.core.tariff.relay_prices import relay_prices
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.core.transfer.seat import Seat
-from lambdas.operations.estimate import notes
+from lambdas.operations.estimate import mounts, notes
 from lambdas.operations.estimate.aim import Aim, of_moving
 from lambdas.operations.estimate.other_paths import other_paths
 from lambdas.operations.estimate.quotes import RegionMarket, market_of
@@ -88,11 +88,13 @@ def estimate_for(
     hosts = [_hosts(terms, side, seats) for side, seats in zip(terms.sides, _seats(transfer), strict=True)]
     if have_several:
         of_ends = offers.with_limit(several.together(of_ends, hosts[0], hosts[1], machines), limit)
+    mounted = mounts.of_ends(transfer, survey, world)
     figures = _with_machines(
         of_ends,
         (terms.source.facts.get(ends[0]), terms.destination.facts.get(ends[1])),
         survey,
         machines,
+        mounted,
         readback=request.verify == "readback",
         checksum=not request.tells_content,
     )
@@ -100,6 +102,8 @@ def estimate_for(
         figures = several.with_hosts(figures, hosts[0], hosts[1])
     if files and not survey:
         figures = end_limits.with_files(figures, files, size_bytes, machines)
+    if survey:
+        figures = file_systems.with_file_systems(figures, mounted, mounts.load_of(transfer, survey))
     if request.has_bucket:
         figures = _with_bucket(figures, transfer, size_bytes, survey, files, machines)
     direct, relayed = cross_zone.figures(transfer)
@@ -146,6 +150,7 @@ def estimate_for(
         *found.notes,
         *notes.of_relays(found, transfer, market),
         *notes.of_buckets(transfer, size_bytes, count, restores),
+        *mounts.notes(transfer, survey, mounted),
     ]
     reason = aim.reason or found.reason
     if transfer.apart and size_bytes:
@@ -188,7 +193,7 @@ def estimate_again(
 
     def surveyed(ends: EndFigures, found: list[Offer]) -> tuple[EndFigures, list[Offer]]:
         seen = {name: one for name, one in before.figures.of_ends.items() if name not in ends.of_ends}
-        known = {"entries": before.figures.entries, "restores": before.figures.restores}
+        known = {name: getattr(before.figures, name) for name in ("entries", "restores", "file_systems")}
         return ends.model_copy(update={**seen, **known}), found
 
     # The row that the person chose may be one that is of no use by now: it is judged as any other.
@@ -237,6 +242,7 @@ def _with_machines(
     facts: end_limits.Facts,
     survey: Survey | None,
     machines: Profile | None,
+    mounted: Iterable[file_systems.Mounted],
     *,
     readback: bool,
     checksum: bool,
@@ -246,7 +252,10 @@ def _with_machines(
     if survey is None:
         return known
     rates = survey.source.read_mb_s, survey.destination.write_mb_s
-    known = end_limits.with_disks(known, *rates, facts, readback=readback)
+    # A file system of AWS's is no volume of EBS, whose credits are the type's.
+    served = [end.side for end in mounted if end.served]
+    volumes = (None if "source" in served else facts[0], None if "destination" in served else facts[1])
+    known = end_limits.with_disks(known, *rates, volumes, readback=readback)
     return end_limits.with_files(known, survey.to_send.files, survey.to_send.bytes, machines)
 
 

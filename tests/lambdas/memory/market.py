@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from lambdas.adapters.market import PriceAnswers
+from lambdas.core.survey.served import Served, Told
 from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.core.tariff.prices import Market, Price, PriceItem
 
@@ -74,3 +75,17 @@ class MemoryQuotas:
     def vcpus(self, market: Market) -> float | None:
         """See Quotas."""
         return self.limits.get(market)
+
+
+@dataclass
+class MemoryFileSystems:
+    """FileSystems; `asked`: the ids of all calls."""
+
+    known: dict[str, Told] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+
+    def told(self, served: Iterable[Served]) -> dict[Served, Told]:
+        """See FileSystems."""
+        found = list(served)
+        self.asked += [one.file_system_id for one in found]
+        return {one: self.known[one.file_system_id] for one in found if one.file_system_id in self.known}

@@ -1,6 +1,7 @@
 """The meter against a simulated transfer that knows nothing of it: whatever happens, the bill is within the budget."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -10,8 +11,10 @@ from lambdas.core.estimate.budget import (
     LOOK_SECONDS,
     held_back,
 )
+from lambdas.core.estimate.figures import Figure
 from lambdas.core.estimate.pair_use import pair_uses
 from lambdas.core.request.request import Objective
+from lambdas.core.spending.leasing import lease_of
 from lambdas.core.spending.meter import Decision, Reading, Sent, Spent, affordable, control_dollars, decide
 from lambdas.core.tariff import cost
 from lambdas.core.tariff.prices import PriceBook
@@ -49,6 +52,48 @@ def test_traffic_between_zones_is_money_too() -> None:
     found = replace(reading(1, sent=3 * 10**9), zone_usd_per_gb=0.04)
     assert found.spent().cross_zone == pytest.approx(3 * 0.04)
     assert found.spent().total == pytest.approx(reading(1, sent=3 * 10**9).spent().total + 0.12)
+
+
+def charged(found: Reading, **changes: Any) -> Reading:
+    """The reading where file systems charge $0.03 to $0.09 for each GB."""
+    price = Figure(value=0.09, low=0.03, origin="assumed", note="test")
+    known = estimate(1)
+    figures = known.figures.model_copy(update={"file_systems": price})
+    return replace(found, estimate=known.model_copy(update={"figures": figures}), **changes)
+
+
+def test_what_file_systems_charge_at_most_is_money_too_and_probes_are_read_from_none() -> None:
+    plain = reading(1, sent=3 * 10**9)
+    found = charged(plain, moved_bytes=2 * 10**9)
+    assert found.spent().file_systems == pytest.approx(2 * 0.09)
+    assert found.spent().total == pytest.approx(plain.spent().total + 0.18)
+    assert plain.spent().file_systems == 0
+
+
+def test_a_budget_holds_back_what_file_systems_charge_until_the_next_look() -> None:
+    plain = reading(1, left=LONG)
+    found = charged(plain)
+    more = 40.0 * LOOK_SECONDS / 1000 * 0.09
+    assert found.until_next_look().total == pytest.approx(plain.until_next_look().total + more)
+    rest = LONG / 1e9 * 0.09 + 40.0 * FLIGHT_SECONDS / 1000 * 0.09
+    assert found.released_next_time().total == pytest.approx(plain.released_next_time().total + rest)
+
+
+def test_where_a_byte_on_the_wire_may_stand_for_any_number_all_that_is_left_is_held_back() -> None:
+    found = charged(reading(1, left=LONG), may_save=True, moved_bytes=10**9)
+    in_flight = 40.0 * FLIGHT_SECONDS / 1000
+    assert found.spent().file_systems == pytest.approx(0.09)
+    assert found.until_next_look().file_systems == pytest.approx((1 + 6 + in_flight) * 0.09)
+
+
+def test_a_lease_pays_file_systems_for_each_gb_or_all_at_once() -> None:
+    plain, found = reading(1, left=LONG), charged(reading(1, left=LONG))
+    leases = [lease_of(one, 10.0, 1, Sent()) for one in (plain, found, replace(found, may_save=True))]
+    assert leases[1].usd_per_gb == pytest.approx(leases[0].usd_per_gb + 0.09)
+    assert leases[2].usd_per_gb == pytest.approx(leases[0].usd_per_gb)
+    held = (6 + 40.0 * FLIGHT_SECONDS / 1000) * 0.09
+    assert leases[0].usd - leases[2].usd == pytest.approx(held)
+    assert leases[2].usd_per_hour == pytest.approx(leases[0].usd_per_hour)
 
 
 def test_relay_that_is_on_demand_where_spot_was_asked_for_counts_as_what_it_is() -> None:

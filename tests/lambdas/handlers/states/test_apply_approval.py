@@ -121,9 +121,10 @@ def test_deadline_counts_no_wait_and_is_held_against_what_is_known_now() -> None
 
 def test_what_the_survey_saw_of_the_ends_is_not_forgotten() -> None:
     cloud, answered = asked(2)
-    disk = {"source_disk": figure(40.0, "measured"), "entries": 7}
+    disk = {"source_disk": figure(40.0, "measured"), "entries": 7, "file_systems": figure(0.0001, "assumed")}
     figures = answered.estimate.figures.model_copy(update=disk)
     slow = answered.estimate.model_copy(update={"figures": figures})
     found = apply_approval(answered.model_copy(update={"estimate": slow}), cloud.world)
     assert found.chosen.limit == "the source's disk reads at most 40.0 MB/s"
     assert found.figures.entries == 7
+    assert found.figures.file_systems == figures.file_systems

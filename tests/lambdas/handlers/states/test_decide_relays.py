@@ -15,7 +15,7 @@ from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.decide_relays import DecideInput, decide_relays
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
 from lambdas.operations.estimate import deciding
-from tests.lambdas.builders import IRELAND, SHARED, WEST, delivered, estimate, plan, profile, progress, transfer
+from tests.lambdas.builders import IRELAND, SHARED, WEST, delivered, estimate, figure, plan, profile, progress, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import spawned, states
 from tests.lambdas.handlers.test_routes import FRANKFURT, use
@@ -86,6 +86,20 @@ def test_relays_are_decided_by_the_first_reports_that_agree() -> None:
     assert one.reason.startswith("the direct path carries 20.0 MB/s; ")
     (kind, told), *_ = cloud.events.put_events
     assert (kind, told["pairs"]) == ("Relays Decided", one.pairs)
+
+
+def test_what_file_systems_charge_and_bear_is_not_forgotten() -> None:
+    cloud = undecided()
+    before = record(cloud).estimate
+    assert before is not None
+    told = {"file_systems": figure(0.09, "assumed"), "destination_file_system": figure(104.9, "published")}
+    known = before.model_copy(update={"figures": before.figures.model_copy(update=told)})
+    cloud.transfers.change(transfer(), transfer_life.note(estimate=known))
+    flow(cloud, direct=20.0)
+    found = decide(cloud)
+    assert found.figures.file_systems == told["file_systems"]
+    assert found.figures.destination_file_system == told["destination_file_system"]
+    assert found.row(0).cost_usd >= SIZE / 1e9 * 0.09
 
 
 def test_a_transfer_that_is_all_but_done_gets_none() -> None:

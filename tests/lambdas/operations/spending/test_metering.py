@@ -214,6 +214,29 @@ def test_what_the_destination_had_of_changed_files_costs_nothing() -> None:
     assert _spent_of(cloud, delivered_bytes=10**9) == pytest.approx(10**6 * 0.02 / 1e9)
 
 
+@pytest.mark.parametrize(("wish", "left_gb"), [({}, 0.0), ({"compress": "auto"}, 1.0)])
+def test_file_systems_charge_what_was_read_and_written_whatever_crossed_the_network(
+    wish: dict[str, Any], left_gb: float
+) -> None:
+    cloud = spawned(1, **wish)
+    known = estimate(1, size=2 * 10**9)
+    priced = known.figures.model_copy(update={"file_systems": figure(0.09, "assumed")})
+    noted = transfer_life.note(estimate=known.model_copy(update={"figures": priced}), plan=plan(size=2 * 10**9))
+    cloud.transfers.change(transfer(), noted)
+    report(cloud, moved=10**9, rate=0.0)
+    said = cloud.agents.progresses[SHARED, "s0"]
+    saved = 7 * 10**8 if wish else 0
+    cloud.agents.progresses[SHARED, "s0"] = said.model_copy(update={"saved_bytes": saved})
+    look(cloud)
+    assert spent(cloud).file_systems == pytest.approx(0.09)
+    found = cloud.transfers.get("first")
+    assert found is not None
+    reading = metering._read(cloud.world, found, spent(cloud).sent)
+    assert reading.until_next_look().file_systems - 0.09 >= left_gb * 0.09
+    # What is known to have arrived was written, whatever the sender says.
+    assert metering.look(cloud.world, found, 2 * 10**9).file_systems == pytest.approx(0.18)
+
+
 def test_a_sender_that_may_save_nothing_pays_for_what_arrived_whatever_it_says() -> None:
     cloud = spawned(1)
     report(cloud, moved=10**9)
