@@ -20,7 +20,12 @@ from local.conformance.constraints import Constraints, Violation
 from local.models import description
 
 # Names under which requests are signed, where botocore's differ.
-SIGNED_AS = {"states": "stepfunctions", "servicequotas": "service-quotas", "tagging": "resourcegroupstaggingapi"}
+SIGNED_AS = {
+    "elasticfilesystem": "efs",
+    "states": "stepfunctions",
+    "servicequotas": "service-quotas",
+    "tagging": "resourcegroupstaggingapi",
+}
 
 
 @dataclass(frozen=True)

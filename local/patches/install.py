@@ -26,7 +26,7 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
     from local.patches.functions import runtime as lambda_runtime
     from local.patches.iam import checks as iam_checks
     from local.patches.iam import credentials, parsed_policies, policy_variables, privileges, simulation, spot_role
-    from local.patches.market import pricing, service_quotas
+    from local.patches.market import file_systems, pricing, service_quotas
     from local.patches.objects import (
         access,
         bodies,
@@ -93,6 +93,7 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
     spot_prices.install()
     pricing.install()
     service_quotas.install(config)
+    file_systems.install()
     ec2_launch.install(fleet, state)
     ec2_describe.install()
     security_groups.install(fleet)

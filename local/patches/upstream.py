@@ -20,6 +20,7 @@ parse_arn: Any = _module("ministack.core.arn").parse_arn
 cloudwatch_logs: Any = _module("ministack.services.cloudwatch_logs")
 dynamodb: Any = _module("ministack.services.dynamodb")
 ec2: Any = _module("ministack.services.ec2")
+efs: Any = _module("ministack.services.efs")
 eventbridge: Any = _module("ministack.services.eventbridge")
 iam: Any = _module("ministack.services.iam")
 kms: Any = _module("ministack.services.kms")

@@ -15,9 +15,13 @@ export function askMarkets(settings: Settings): Access[] {
     markets.readPriceList(),
     markets.readQuotas(),
     markets.readSpotRole(),
-    ...(settings.readFileSystems ? [markets.readFileSystems()] : []),
     relays.describe('Instances', 'InstanceTypes', 'InstanceTypeOfferings', 'SpotPriceHistory'),
   ];
+}
+
+/** What an estimate asks for that has a survey: the file systems that ends were seen on, too. */
+export function askAboutEnds(settings: Settings): Access[] {
+  return [...askMarkets(settings), ...(settings.readFileSystems ? markets.readFileSystems() : [])];
 }
 
 /** Judges a request as Validate Request does, and starts an execution. */

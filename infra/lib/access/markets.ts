@@ -22,12 +22,15 @@ export function readQuotas(): Access {
 }
 
 /** An end may be on any file system of the account: which one, only its mount tells. */
-export function readFileSystems(): Access {
-  return {
-    actions: ['elasticfilesystem:DescribeFileSystems', 'fsx:DescribeFileSystems'],
-    resources: [arn('elasticfilesystem', '*', 'file-system/*'), arn('fsx', '*', 'file-system/*')],
-    why: 'Ends are on file systems whose ids only their mounts tell; both actions only read.',
-  };
+export function readFileSystems(): Access[] {
+  return [
+    {
+      actions: ['elasticfilesystem:DescribeFileSystems'],
+      resources: [arn('elasticfilesystem', '*', 'file-system/*')],
+      why: 'Which file system an end is on only its mount tells; the action only reads.',
+    },
+    { actions: ['fsx:DescribeFileSystems'], resources: ['*'], why: 'This action of FSx has no resource; it only reads.' },
+  ];
 }
 
 /** IAM knows the path of a role that exists; where there is none, it asks the policies about the name alone. */

@@ -5,7 +5,7 @@
 
 import { Duration } from 'aws-cdk-lib';
 import * as data from '../access/control-data';
-import { askMarkets, keepLogs, lookAtMachines, removal, report, startRelays, tearDown } from '../access/groups';
+import { askAboutEnds, askMarkets, keepLogs, lookAtMachines, removal, report, startRelays, tearDown } from '../access/groups';
 import * as relays from '../access/relay-instances';
 import * as ssm from '../access/run-commands';
 import { Settings } from '../config';
@@ -56,7 +56,7 @@ export function stateFunctions(settings: Settings): TransferFunctions {
     },
     estimate_transfer: {
       description: 'Time and cost for each number of relay pairs, and the choice',
-      access: [readAndNote, on('profiles', 'GetItem', 'BatchGetItem'), ...askMarkets(settings)],
+      access: [readAndNote, on('profiles', 'GetItem', 'BatchGetItem'), ...askAboutEnds(settings)],
     },
     await_approval: {
       description: 'Keeps the task token, tells people what they may choose',
@@ -119,7 +119,7 @@ export function stateFunctions(settings: Settings): TransferFunctions {
     finish_survey: {
       description: 'Waits for the end of a listing that data does not wait for, checks it, makes the estimate',
       timeout: LONG,
-      access: [readAndNote, on('profiles', 'GetItem', 'BatchGetItem'), ssm.readResults(), ...askMarkets(settings)],
+      access: [readAndNote, on('profiles', 'GetItem', 'BatchGetItem'), ssm.readResults(), ...askAboutEnds(settings)],
     },
     decide_relays: {
       description: 'Looks at what the paths of a transfer carry, and decides how many relays are to serve',

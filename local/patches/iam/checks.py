@@ -4,7 +4,8 @@ AWS authorises RunInstances on the instance, volume, interface, image, subnet, g
 condition keys, CreateTags for the tags it sets, PassRole for the role it hands over, and GetParameters for the
 parameter that names the image; the ARN of a shared subnet has its owner's account; rules on the group, and new ones
 with tags on the rule; SendCommand on document and instances with their tags; PutEvents for each entry with its source
-and detail type; calls with an instance's credentials carry its ARN; and a bucket policy sees calls as made over TLS.
+and detail type; DescribeFileSystems of EFS on the file system that it names; calls with an instance's credentials carry
+its ARN; and a bucket policy sees calls as made over TLS.
 A refusal names the resource that was refused.
 Emulator: checks one resource per call, with request tags only, and takes its plain endpoint for an insecure channel.
 """
@@ -203,6 +204,8 @@ def checks_of(action: str, params: Params, body: bytes, scope: Scope, plain: Che
         name = parameter(params, "RoleName")
         arn = iam._roles[name]["Arn"] if name in iam._roles else f"arn:aws:iam::{scope.account}:role/{name}"
         return [Check(action, arn)]
+    if action == "elasticfilesystem:DescribeFileSystems" and (name := parameter(params, "FileSystemId")):
+        return [Check(action, f"arn:aws:elasticfilesystem:{scope.region}:{scope.account}:file-system/{name}")]
     if action == "servicequotas:GetServiceQuota":
         asked = json.loads(body or b"{}")
         quota = f"{asked.get('ServiceCode')}/{asked.get('QuotaCode')}"

@@ -9,6 +9,7 @@ from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.survey.served import Told
 from lambdas.core.survey.survey import Survey
 from lambdas.core.survey.whereabouts import FileSystem, Whereabouts
+from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.handlers.states.estimate_transfer import EstimateInput, estimate_transfer
 from tests.lambdas.builders import IRELAND, WEST, survey, transfer
 from tests.lambdas.cloud import Cloud
@@ -78,7 +79,11 @@ def test_a_file_system_of_another_region_and_a_tunnel_are_asked_for_nowhere() ->
 
 
 def test_what_the_survey_saw_of_a_served_disk_is_none_of_ebs() -> None:
-    served, volume = (estimated(Cloud(), seen(source=one)) for one in (of_efs(EFS, WEST), None))
+    cloud = Cloud()
+    cloud.instance_types[WEST].known["m5.large"] = TypeFacts(
+        "m5.large", 2, "x86_64", 10.0, 10.0, 81.25, 593.75, False, frozenset()
+    )
+    served, volume = (estimated(cloud, seen(source=one)) for one in (of_efs(EFS, WEST), None))
     assert served.figures.source_disk is not None
     assert volume.figures.source_disk is not None
     assert (served.figures.source_disk.value, served.figures.source_disk.origin) == (300.0, "measured")
