@@ -36,7 +36,8 @@ export function functionEnvironment(settings: Settings, daemons: Daemons): Funct
     CHUNK_RETENTION_SECONDS: String(86_400 * (settings.objectRetentionDays + 2)),
     INTER_REGION_PATH: settings.interRegionPath,
     BUCKETS: bucketWords(settings),
-    ...(settings.readFileSystems ? { READ_FILE_SYSTEMS: 'true' } : {}),
+    // One that may not is left out.
+    READ_FILE_SYSTEMS: settings.readFileSystems ? 'true' : undefined,
     REQUIRE_CONSENT: String(settings.requireConsent),
     SUBNET_IDS: enrolledSubnets(settings),
     DAEMON_ASSETS: compact(daemons),

@@ -160,6 +160,21 @@ describe('least privilege', () => {
     }
   });
 
+  it('file systems are described by the functions that estimate with a survey, and only where the setting says so', () => {
+    const describing = (template: Template): string[] =>
+      functions
+        .map(({ FunctionName }) => FunctionName as string)
+        .filter((name) =>
+          statementsOf(template, name).some(({ actions }) => actions.some((action) => action.endsWith(':DescribeFileSystems'))),
+        )
+        .sort();
+    expect(describing(control)).toEqual([]);
+    const { control: reading } = synthesize({ readFileSystems: true });
+    expect(describing(reading)).toEqual(['cpt-estimate-measuring', 'cpt-estimate-transfer', 'cpt-finish-survey']);
+    const granted = statementsOf(reading, 'cpt-estimate-transfer').flatMap(({ actions }) => actions);
+    expect(granted).toEqual(expect.arrayContaining(['elasticfilesystem:DescribeFileSystems', 'fsx:DescribeFileSystems']));
+  });
+
   it('commands are our documents only', () => {
     const targets = all
       .filter(([, { actions }]) => actions.includes('ssm:SendCommand'))

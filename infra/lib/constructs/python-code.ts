@@ -19,7 +19,9 @@ export const ARCHITECTURE = lambda.Architecture.X86_64;
 export const SERVICES = [
   'dynamodb',
   'ec2',
+  'efs',
   'events',
+  'fsx',
   'iam',
   'pricing',
   's3',

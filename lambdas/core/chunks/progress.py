@@ -82,6 +82,12 @@ class Progress(Document):
         """Bytes that crossed the network, those that were repeated included."""
         return max(self.moved_bytes - (self.saved_bytes or 0), 0)
 
+    def moved_for(self, wire_bytes: int) -> int:
+        """Bytes that ends have read and written where so many crossed the network: as many for each as here."""
+        if not self.wire_bytes:
+            return max(wire_bytes, self.moved_bytes)
+        return max(round(wire_bytes * self.moved_bytes / self.wire_bytes), wire_bytes, self.moved_bytes)
+
 
 def together(reports: Sequence[Progress]) -> Progress | None:
     """What the daemons of one side have done in all; rates and lanes are those of the ones that still report.

@@ -30,7 +30,7 @@ class Served:
 
     @property
     def words(self) -> str:
-        """For people."""
+        """The service and the id of the file system, for people."""
         return f"{self.service} {self.file_system_id or 'behind 127.0.0.1'}"
 
 

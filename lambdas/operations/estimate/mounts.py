@@ -2,8 +2,9 @@
 
 from lambdas.adapters.world import World
 from lambdas.core.estimate import file_systems
-from lambdas.core.estimate.file_systems import Load, Mounted, Side
-from lambdas.core.places.place import Place
+from lambdas.core.estimate.file_system_charges import Load, Side
+from lambdas.core.estimate.file_systems import Mounted
+from lambdas.core.places.machines import EndMachine
 from lambdas.core.survey import served
 from lambdas.core.survey.survey import Survey
 from lambdas.core.survey.whereabouts import FileSystem
@@ -16,11 +17,11 @@ def of_ends(transfer: AcceptedTransfer, survey: Survey | None, world: World) -> 
         return []
     source, destination = survey.source.places or [], survey.destination.ways[:1]
     return [
-        _end("source", [one.file_system for one in source], transfer.source_region, len(transfer.senders), world),
+        _end("source", [one.file_system for one in source], transfer.at_source, len(transfer.senders), world),
         _end(
             "destination",
             [one.file_system for one in destination],
-            transfer.destination_region,
+            transfer.at_destination,
             len(transfer.receivers),
             world,
         ),
@@ -44,11 +45,12 @@ def notes(transfer: AcceptedTransfer, survey: Survey | None, mounted: list[Mount
     return [*file_systems.unknown(mounted), *told]
 
 
-def _end(side: Side, places: list[FileSystem | None], region: str, machines: int, world: World) -> Mounted:
+def _end(side: Side, places: list[FileSystem | None], first: EndMachine, machines: int, world: World) -> Mounted:
+    region = first.region
     found = served.of_all(places, region)
     told = {}
     if world.env.read_file_systems:
         mine = [one for one in found if one.region == region and one.file_system_id]
-        told = world.at(Place(region)).file_systems.told(mine) if mine else {}
+        told = world.at(first.place).file_systems.told(mine) if mine else {}
     is_whole = bool(places) and all(served.recognised(one, region) for one in places)
     return Mounted(side, tuple((one, told.get(one)) for one in found), is_whole, machines)

@@ -6,7 +6,6 @@ from math import inf
 from types import MappingProxyType
 
 from lambdas.adapters.world import World
-from lambdas.core.chunks.progress import Progress
 from lambdas.core.errors import BudgetReached
 from lambdas.core.estimate.budget import FLIGHT_SECONDS, HELD_SECONDS
 from lambdas.core.estimate.estimate import Estimate
@@ -36,11 +35,8 @@ def look(world: World, record: TransferRecord, delivered_bytes: int = 0) -> Spen
     sent = _sent(world, record)
     reading = _read(world, record, sent)
     least = 0 if reading.may_save else delivered_bytes
-    known = replace(
-        reading,
-        sent_bytes=max(reading.sent_bytes, least),
-        moved_bytes=max(reading.moved_bytes, delivered_bytes),
-    )
+    moved = max(reading.moved_bytes, delivered_bytes)
+    known = replace(reading, sent_bytes=max(reading.sent_bytes, least), moved_bytes=moved)
     return _keep(world, record, known, sent)
 
 
@@ -202,18 +198,11 @@ def _read(world: World, record: TransferRecord, sent: Sent) -> Reading:
         limit=highest_mb_s(world, record),
         chunk_bytes=record.plan.chunk_size_bytes if record.plan else 0,
         probes_usd=meter.probes_to_come(nodes, record.estimate),
-        moved_bytes=_moved(sent, progress),
+        moved_bytes=progress.moved_for(sent.bytes) if progress else sent.bytes,
         may_save=_may_save(record),
         probing=_probing(record),
         restored_usd=record.restores.spent_usd if record.restores else 0.0,
     )
-
-
-def _moved(sent: Sent, progress: Progress | None) -> int:
-    """Bytes that ends have read and written: each that was sent stands for as many as of those that send now."""
-    if progress is None or not progress.wire_bytes:
-        return max(sent.bytes, progress.moved_bytes if progress else 0)
-    return max(round(sent.bytes * progress.moved_bytes / progress.wire_bytes), sent.bytes, progress.moved_bytes)
 
 
 def _probing(record: TransferRecord) -> tuple[float, float] | None:

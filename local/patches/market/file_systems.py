@@ -1,7 +1,8 @@
 """File systems that ends may be on: EFS's modes and sizes, and FSx, of which nothing but capacities is there.
 
 AWS: EFS refuses a mode that it does not have, Provisioned without a rate, and a rate without that; its sizes have all
-classes, and without a key of KMS's none is named. FSx describes file systems by their ids, and all of a call fails where one of them is unknown.
+classes, and without a key of KMS's none is named. FSx describes file systems by their ids, and all of a call fails
+where one of them is unknown.
 Emulator: EFS takes any mode and rate, and knows no class Archive; it has no FSx. Here EFS keeps to that, and FSx makes
 and describes file systems whose throughput is chosen or follows from their storage.
 """

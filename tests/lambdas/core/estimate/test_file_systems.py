@@ -6,7 +6,8 @@ import pytest
 
 from lambdas.core.estimate.data_time import limit_through, seconds_for
 from lambdas.core.estimate.figures import Figure, Figures
-from lambdas.core.estimate.file_systems import Load, Mounted, Side, unknown, with_file_systems
+from lambdas.core.estimate.file_system_charges import Load, Side
+from lambdas.core.estimate.file_systems import Mounted, unknown, with_file_systems
 from lambdas.core.estimate.rows import build_row
 from lambdas.core.survey.served import Served, Told
 from tests.lambdas.builders import figures
@@ -45,31 +46,6 @@ def charged(*mounted: Mounted, load: Load = LARGE) -> tuple[float, float]:
     return (round(1000 * figure.least, 3), round(1000 * figure.greatest, 3)) if figure else (0.0, 0.0)
 
 
-def test_elastic_charges_for_each_gb_that_is_read_and_written_by_region() -> None:
-    assert charged(on("source", EFS, ELASTIC)) == (30.0, 30.0)
-    assert charged(on("destination", EFS, ELASTIC)) == (60.0, 60.0)
-    assert charged(on("source", EFS, ELASTIC), on("destination", IRISH, ELASTIC)) == (100.0, 100.0)
-    elsewhere = replace(EFS, region="sa-east-1")
-    assert charged(on("source", elsewhere, ELASTIC)) == (30.0, 48.6)
-    assert charged(on("destination", elsewhere, ELASTIC)) == (60.0, 113.4)
-
-
-def test_what_is_read_back_is_charged_again_and_small_files_as_larger_ones_with_their_metadata() -> None:
-    assert charged(on("destination", EFS, ELASTIC), load=replace(LARGE, rereads=True)) == (90.0, 90.0)
-    # 10 KiB each: 3.2 times the data, or 4.2, and 4 or 10 calls of 4 KiB.
-    small = Load(100 * 10 * 1024, 100)
-    assert charged(on("source", EFS, ELASTIC), load=small) == pytest.approx((96.0, 30 * (4.2 + 1.6)))
-    assert charged(on("destination", EFS, ELASTIC), load=small) == pytest.approx((192.0, 60 * (4.2 + 4.0)))
-
-
-@pytest.mark.parametrize("told", [Told("bursting"), Told("provisioned", 100.0), Told("bursting", one_zone=True)])
-def test_other_modes_charge_nothing_but_for_files_of_colder_classes(told: Told) -> None:
-    assert found(on("source", EFS, told), on("destination", EFS, told)).file_systems is None
-    assert charged(on("source", EFS, replace(told, infrequent_bytes=1))) == (0.0, 10.0)
-    assert charged(on("source", EFS, replace(told, infrequent_bytes=1, archive_bytes=1))) == (0.0, 30.0)
-    assert charged(on("destination", EFS, replace(told, infrequent_bytes=1))) == (0.0, 0.0)
-
-
 def test_of_an_unknown_mode_the_most_is_counted_and_it_may_be_nothing() -> None:
     assert charged(on("source")) == (0.0, 60.0)
     assert charged(on("destination", PROXY)) == (0.0, 60.0)
@@ -77,10 +53,6 @@ def test_of_an_unknown_mode_the_most_is_counted_and_it_may_be_nothing() -> None:
         "EFS fs-0123456789abcdef0, EFS behind 127.0.0.1: its mode and limits are not known; the setting "
         "readFileSystems lets them be read"
     ]
-
-
-def test_fsx_charges_nothing_for_a_gb() -> None:
-    assert found(on("source", FSX), on("destination", FSX, Told("capacity", 500.0))).file_systems is None
 
 
 def test_each_machine_carries_what_a_client_may() -> None:
@@ -174,9 +146,3 @@ def test_where_only_some_of_an_ends_paths_are_on_it_it_may_charge_and_is_no_limi
 
 def test_ends_on_other_disks_have_no_such_figures() -> None:
     assert found(Mounted("source", ()), Mounted("destination", ())) == figures()
-
-
-def test_nothing_to_move_costs_nothing_and_breaks_nothing() -> None:
-    empty = Load(0, 7)
-    assert charged(on("destination", EFS, ELASTIC), load=empty) == (60.0, 60.0)
-    assert build_row(0, 0, found(on("source"), load=empty)).cost_usd == build_row(0, 0, figures()).cost_usd
