@@ -32,7 +32,8 @@ class Simulation:
     """Second by second: rates and relays come and go as `chance` has it, looks come late, stops take their time.
 
     The sender has a lease, as the daemon's does: it sends nothing that this does not bear, and once it has paused for
-    20 s its relays power off.
+    20 s its relays power off. `file_gb`: what file systems charge for a GB that is moved; `packs`: any share of that
+    crosses the network.
     """
 
     chance: random.Random
@@ -44,8 +45,11 @@ class Simulation:
     burst: float = 1.0
     limited: bool = False
     latest: float = 60.0
+    file_gb: float = 0.0
+    packs: bool = False
     now: float = 1000.0
     sent: float = 0.0
+    moved: float = 0.0
     delivered: float = 0.0
     rate: float = DIRECT
     stopped_at: float | None = None
@@ -73,11 +77,13 @@ class Simulation:
         seconds = self.now + 1 - self.lease.at
         # Chunk by chunk: it sends as many as the lease bears.
         chunks = [chunk for chunk in (moved, moved // CHUNK * CHUNK, CHUNK) if 0 < chunk <= moved]
-        moved = next((more for more in chunks if self.lease.bears(round(self.sent + more), seconds)), 0.0)
+        wire = self.chance.uniform(0.001, 1.0) if self.packs else 1.0
+        moved = next((more for more in chunks if self.lease.bears(round(self.sent + more * wire), seconds)), 0.0)
         self.paused = self.paused + 1 if moved == 0 else 0
         if self.paused == PAUSE_SECONDS:
             self.end_all()
-        self.sent += moved
+        self.sent += moved * wire
+        self.moved += moved
         self.delivered += moved * (1 - self.lost)  # the rest is sent again
         self.now += 1
         self.highest = max(self.highest, self.reading().spent().total)
@@ -123,30 +129,33 @@ class Simulation:
     def reading(self) -> Reading:
         left = round((LONG - self.delivered) / (1 - self.lost))
         nodes = tuple(self.nodes)
-        known = estimate(self.pairs).model_copy(
-            update={"figures": bursting(self.zone_gb, self.burst, limited=self.limited)}
-        )
+        priced = bursting(self.zone_gb, self.burst, self.file_gb, limited=self.limited)
+        known = estimate(self.pairs).model_copy(update={"figures": priced})
         found = Reading(self.now, nodes, known, 100, 1000.0, round(self.sent), left, self.rate)
-        return replace(found, zone_usd_per_gb=self.zone_gb, limit=inf if self.limited else None)
+        moved = replace(found, moved_bytes=round(self.moved), may_save=self.packs)
+        return replace(moved, zone_usd_per_gb=self.zone_gb, limit=inf if self.limited else None)
 
     @property
     def objective(self) -> Objective:
         return Objective.from_document({"maxCostUsd": self.most, "onBudget": self.on_budget})
 
 
-def bursting(zone_gb: float, burst: float, *, limited: bool = False) -> Figures:
-    """Figures whose paths may go `burst` times as fast as is expected, between zones at so many dollars per GB.
+def bursting(zone_gb: float, burst: float, file_gb: float = 0.0, *, limited: bool = False) -> Figures:
+    """Figures whose paths may go `burst` times as fast as is expected, between zones and file systems at so many
+    dollars per GB.
 
     `limited`: the request holds the source to a quarter of the direct path, which somebody has lifted since.
     """
     paths = {name: figure(20.0).model_copy(update={"high": 20.0 * burst}) for name in ("direct", "pair")}
     source = {"source": capped(figure(ENDS), DIRECT / 4, LIMIT_NOTE)} if limited else {}
-    return figures().model_copy(update={**paths, **source, "cross_zone": figure(zone_gb)})
+    prices = {"cross_zone": figure(zone_gb), "file_systems": figure(file_gb)}
+    return figures().model_copy(update={**paths, **source, **prices})
 
 
 @settings(max_examples=25)
 # A quarter is sent again, and the first look comes when nearly all is spent.
-@example(9893617, 1, 0.25, 0.0, "direct", 0.02, 4.0, False)
+@example(9893617, 1, 0.25, 0.0, "direct", 0.02, 4.0, False, 0.0)
+@example(9893617, 1, 0.25, 0.0, "direct", 0.02, 4.0, False, 0.09)
 @given(
     st.integers(0, 2**32),
     st.integers(0, 8),
@@ -157,15 +166,24 @@ def bursting(zone_gb: float, burst: float, *, limited: bool = False) -> Figures:
     st.sampled_from([0.0, 0.02, 0.06]),
     st.sampled_from([1.0, 4.0]),
     st.booleans(),
+    st.sampled_from([0.0, 0.09]),
 )
 def test_the_bill_is_never_above_the_budget_and_the_transfer_not_stopped_before_it_must(
-    seed: int, pairs: int, lost: float, spare: float, on_budget: str, zone_gb: float, burst: float, limited: bool
+    seed: int,
+    pairs: int,
+    lost: float,
+    spare: float,
+    on_budget: str,
+    zone_gb: float,
+    burst: float,
+    limited: bool,
+    file_gb: float,
 ) -> None:
     """At no second of a transfer, whatever its rates, losses, relays, zones, bursts, and a limit that was lifted."""
-    known, gb_usd = bursting(zone_gb, burst), EGRESS_GB + zone_gb
+    known, gb_usd = bursting(zone_gb, burst, file_gb), EGRESS_GB + zone_gb + file_gb
     least = cost.egress(LONG, gb_usd) + control_dollars(100, [node()], 3600, estimate())
     most = least + held_back(pairs, pair_uses(pairs, known), known, pre_test=False) + spare
-    simulation = Simulation(random.Random(seed), pairs, most, on_budget, lost, zone_gb, burst, limited)
+    simulation = Simulation(random.Random(seed), pairs, most, on_budget, lost, zone_gb, burst, limited, file_gb=file_gb)
     simulation.run()
     bill = simulation.reading().spent().total
     assert max(bill, simulation.highest) <= most
@@ -183,14 +201,26 @@ def test_the_bill_is_never_above_the_budget_and_the_transfer_not_stopped_before_
     st.sampled_from(["direct", "stop"]),
     st.sampled_from([0.0, 0.06]),
     st.sampled_from([60.0, LATE_SECONDS, 3600.0]),
+    st.booleans(),
 )
 def test_looks_that_come_minutes_or_an_hour_late_pass_no_budget(
-    seed: int, pairs: int, lost: float, spare: float, on_budget: str, zone_gb: float, latest: float
+    seed: int, pairs: int, lost: float, spare: float, on_budget: str, zone_gb: float, latest: float, packs: bool
 ) -> None:
     """The sender pauses by itself, and the relays end by themselves; heartbeats of an hour are not reserved."""
-    most = (cost.egress(LONG, EGRESS_GB + zone_gb) + spare) * random.Random(seed).uniform(0.2, 1.2)
+    file_gb = 0.09
+    most = (cost.egress(LONG, EGRESS_GB + zone_gb + file_gb) + spare) * random.Random(seed).uniform(0.2, 1.2)
     simulation = Simulation(
-        random.Random(seed), pairs, most, on_budget, lost, zone_gb, burst=4.0, limited=True, latest=latest
+        random.Random(seed),
+        pairs,
+        most,
+        on_budget,
+        lost,
+        zone_gb,
+        burst=4.0,
+        limited=True,
+        latest=latest,
+        file_gb=file_gb,
+        packs=packs,
     )
     # What relays cost in their first minutes is no question of the lease: a launch is refused that is not affordable.
     simulation.pairs = affordable(simulation.reading(), simulation.objective, 2 * pairs) // 2
