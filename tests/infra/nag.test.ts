@@ -29,6 +29,10 @@ describe('cdk-nag’s AwsSolutions checks', () => {
     expect(() => synthesize({ regions: { 'us-west-2': existing, 'eu-west-1': {} } }, { nag: true })).not.toThrow();
   });
 
+  it('find nothing where file systems may be read', () => {
+    expect(() => synthesize({ readFileSystems: true }, { nag: true })).not.toThrow();
+  });
+
   it('find nothing with schedules and rules for objects', () => {
     const request = {
       source: { instanceId: 'i-0aaaaaaaaaaaaaaa1', region: 'us-west-2', paths: ['/data'] },
