@@ -119,7 +119,9 @@ def _more(world: World, record: Estimated, seen: Sight, verdict: Verdict) -> tup
         record,
         left,
         _rest_of(record),
-        lambda ends, offers: first_contact.with_relays(ends, offers, seen, verdict, kind),
+        lambda ends, offers: first_contact.with_relays(
+            ends.model_copy(update={"file_systems": record.estimate.figures.file_systems}), offers, seen, verdict, kind
+        ),
     )
     if isinstance(found, str):
         return 0, found

@@ -85,7 +85,8 @@ def test_bursting_falls_to_its_baseline_once_its_credit_is_used_up_and_may_have_
     read, written = found(on("source", EFS, told)), found(on("destination", EFS, told))
     assert bounds(read.source_file_system) == (75, 75, 75)
     assert bounds(written.destination_file_system) == (25, 25, 25)
-    burst = written.destination_file_system and written.destination_file_system.burst
+    assert written.destination_file_system is not None
+    burst = written.destination_file_system.burst
     assert burst is not None
     assert bounds(burst.rate) == (25, 100, 100)
     assert (burst.credit.least, round(burst.credit.value / MIB / 1024 / 1024, 3)) == (0, 2.1)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from lambdas.core.chunks.progress import LaneProgress
+from lambdas.core.estimate.figures import Figure
 from lambdas.core.estimate.first_contact import LOOK_SECONDS, RelayDecision, Sight
 from lambdas.core.estimate.rows import build_rows
 from lambdas.core.places.machines import TransitRegion
@@ -235,6 +236,26 @@ def test_a_budget_bears_what_is_launched_later_too() -> None:
     found = decide(cloud)
     rows = {row.pairs: row.cost_usd for row in found.rows}
     assert rows[found.chosen_pairs] < 2.2
+
+
+@pytest.mark.parametrize(("file_systems", "more"), [(None, True), (figure(0.09, "assumed"), False)])
+def test_no_more_relays_are_wanted_where_file_systems_use_up_what_the_rest_may_cost(
+    file_systems: Figure | None, more: bool
+) -> None:
+    cloud = served(1, direct=20.0, pair_1=20.0)
+    before = record(cloud)
+    assert before.estimate is not None
+    priced = before.estimate.figures.model_copy(update={"file_systems": file_systems})
+    objective = before.transfer.request.objective.model_copy(update={"max_cost_usd": 6.0})
+    request = before.transfer.request.model_copy(update={"objective": objective})
+    accepted = before.transfer.model_copy(update={"request": request})
+    cloud.transfers.change(
+        transfer(), transfer_life.note(estimate=before.estimate.model_copy(update={"figures": priced}))
+    )
+    kept = record(cloud).model_copy(update={"transfer": accepted})
+    assert isinstance(kept, Estimated)
+    deciding.decide_again(cloud.world, kept, Sight(at=9.0, after=9.0, direct=20.0, total=40.0, pairs=1))
+    assert (decisions(cloud)[-1].pairs > 1) is more, decisions(cloud)[-1].reason
 
 
 def test_nothing_is_decided_once_the_sender_has_sent_all() -> None:
