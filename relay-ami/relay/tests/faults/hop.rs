@@ -1,5 +1,6 @@
 //! A hop on the way that does harm: it passes TLS records on, and one of them not as it came.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
@@ -113,10 +114,12 @@ impl Hop {
         let number = HOPS.fetch_add(1, Ordering::Relaxed).to_be_bytes();
         let own = Ipv4Addr::new(127, 99, number[0], number[1]);
         std::thread::spawn(move || {
-            let mut faults = VecDeque::from(faults);
+            let faults = Arc::new(Mutex::new(VecDeque::from(faults)));
             for client in listener.incoming() {
                 let (Ok(client), Ok(server)) = (client, connect_from(own, next)) else { continue };
-                pass(&client, &server, faults.pop_front(), &tape, &noted);
+                let (fault, left) = (faults.lock().unwrap().pop_front(), Arc::clone(&faults));
+                // On a busy machine a connection may end before its fault: the next one has it.
+                pass(&client, &server, fault, &tape, &noted, move |unmet| left.lock().unwrap().push_front(unmet));
             }
         });
         Self { address, done }
@@ -132,8 +135,15 @@ fn connect_from(own: Ipv4Addr, next: SocketAddrV4) -> io::Result<TcpStream> {
     Ok(socket.into())
 }
 
-/// Passes a connection on in both directions.
-pub fn pass(client: &TcpStream, server: &TcpStream, fault: Option<Fault>, tape: &Tape, done: &Arc<Mutex<Vec<Done>>>) {
+/// Passes a connection on in both directions. A fault that it ended before is told to `unmet`.
+pub fn pass(
+    client: &TcpStream,
+    server: &TcpStream,
+    fault: Option<Fault>,
+    tape: &Tape,
+    done: &Arc<Mutex<Vec<Done>>>,
+    unmet: impl Fn(Fault) + Clone + Send + 'static,
+) {
     let peer = server.local_addr().unwrap();
     for direction in [Direction::Forth, Direction::Back] {
         let (from, to) = match direction {
@@ -141,12 +151,18 @@ pub fn pass(client: &TcpStream, server: &TcpStream, fault: Option<Fault>, tape: 
             Direction::Back => (server.try_clone().unwrap(), client.try_clone().unwrap()),
         };
         let fault = fault.filter(|fault| fault.direction == direction);
-        let (tape, done) = (tape.clone(), Arc::clone(done));
+        let (tape, done, unmet) = (tape.clone(), Arc::clone(done), unmet.clone());
         std::thread::Builder::new()
             .stack_size(256 << 10)
             .spawn(move || {
-                let _ = pump(&from, &to, direction, fault, &tape, &|fault| done.lock().unwrap().push(Done { fault, peer }));
+                let is_met = Cell::new(false);
+                let note = |fault| {
+                    is_met.set(true);
+                    done.lock().unwrap().push(Done { fault, peer });
+                };
+                let _ = pump(&from, &to, direction, fault, &tape, &note);
                 let _ = to.shutdown(Shutdown::Write);
+                fault.filter(|_| !is_met.get()).into_iter().for_each(unmet);
             })
             .unwrap();
     }

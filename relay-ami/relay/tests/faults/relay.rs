@@ -1,5 +1,6 @@
 //! On a relay: one that speaks the route protocol and then does harm.
 
+use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -67,7 +68,8 @@ fn one(run: &Run<'_>, number: usize) {
     }
     transfer.members(paths);
     let sender = transfer.send(Some(SLOW));
-    until(|| (0..PAIRS).all(|pair| broken(run.log, &name(number, pair)).len() >= PER_PAIR));
+    let has_met = |pair: usize| done[pair].lock().unwrap().len() >= PER_PAIR && broken(run.log, &name(number, pair)).len() >= PER_PAIR;
+    until(|| (0..PAIRS).all(has_met));
     transfer.limit(None);
     let outcome = sender.join();
     assert!(matches!(outcome, send::Outcome::Delivered(_)), "{outcome:?}");
@@ -105,16 +107,27 @@ fn evil_relay(next: SocketAddrV4, evils: Vec<Evil>, swap: Arc<Swap>) -> (SocketA
     let done: Arc<Mutex<Vec<Evil>>> = Arc::default();
     let noted = Arc::clone(&done);
     std::thread::spawn(move || {
-        let mut evils = evils.into_iter();
+        let evils = Arc::new(Mutex::new(VecDeque::from(evils)));
         for client in listener.incoming() {
             let Ok(client) = client else { continue };
-            serve(client, next, evils.next(), &swap, &noted);
+            let (evil, left) = (evils.lock().unwrap().pop_front(), Arc::clone(&evils));
+            // On a busy machine a connection may end before it was served: the next one has its evil.
+            let unmet = move || evil.into_iter().for_each(|evil| left.lock().unwrap().push_front(evil));
+            serve(client, next, evil, &swap, &noted, unmet);
         }
     });
     (address, done)
 }
 
-fn serve(mut client: TcpStream, next: SocketAddrV4, evil: Option<Evil>, swap: &Swap, done: &Arc<Mutex<Vec<Evil>>>) {
+/// One that ended before it was served is told to `unmet`.
+fn serve(
+    mut client: TcpStream,
+    next: SocketAddrV4,
+    evil: Option<Evil>,
+    swap: &Swap,
+    done: &Arc<Mutex<Vec<Evil>>>,
+    unmet: impl FnOnce() + Send + 'static,
+) {
     let note = || done.lock().unwrap().extend(evil);
     if evil == Some(Evil::Drops) {
         note();
@@ -123,17 +136,19 @@ fn serve(mut client: TcpStream, next: SocketAddrV4, evil: Option<Evil>, swap: &S
     // The sender's header is of no interest: it names the far relay.
     let mut length = [0; 2];
     if client.write_all(&[0; 32]).is_err() || client.read_exact(&mut length).is_err() {
-        return;
+        return unmet();
     }
     let mut header = vec![0; usize::from(u16::from_be_bytes(length))];
-    client.read_exact(&mut header).unwrap();
     let lies = evil == Some(Evil::Lies);
-    client.write_all(&[if lies { 7 } else { STATUS_OK }]).unwrap();
+    if client.read_exact(&mut header).is_err() || client.write_all(&[if lies { 7 } else { STATUS_OK }]).is_err() {
+        return unmet();
+    }
     if lies {
         note();
         return;
     }
-    let server = TcpStream::connect(next).unwrap();
+    // The honest one has ended with its transfer.
+    let Ok(server) = TcpStream::connect(next) else { return unmet() };
     match evil {
         Some(Evil::Swaps) => swap.join(client, server, done),
         Some(Evil::Bends(fault)) => {
@@ -142,11 +157,13 @@ fn serve(mut client: TcpStream, next: SocketAddrV4, evil: Option<Evil>, swap: &S
             std::thread::spawn(move || {
                 if preface(&client, &server).is_ok() {
                     done.lock().unwrap().push(Evil::Bends(fault));
-                    pass(&client, &server, Some(fault), &Tape::None, &happened);
+                    pass(&client, &server, Some(fault), &Tape::None, &happened, |_| {});
+                } else {
+                    unmet();
                 }
             });
         }
-        _ => pass(&client, &server, None, &Tape::None, &Arc::default()),
+        _ => pass(&client, &server, None, &Tape::None, &Arc::default(), |_| {}),
     }
 }
 
