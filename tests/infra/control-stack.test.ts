@@ -83,7 +83,7 @@ it('the control bucket is private, refuses plain HTTP, tells EventBridge, and fo
     },
     NotificationConfiguration: { EventBridgeConfiguration: { EventBridgeEnabled: true } },
     LifecycleConfiguration: {
-      Rules: ['transfers/', 'ends/', 'requests/', 'keys/', 'copies/'].map((prefix) =>
+      Rules: ['transfers/', 'ends/', 'requests/', 'keys/', 'copies/', 'restores/'].map((prefix) =>
         Match.objectLike({ Prefix: prefix, ExpirationInDays: 30, Status: 'Enabled' }),
       ),
     },

@@ -4,7 +4,7 @@
  */
 
 import * as data from '../access/control-data';
-import { askMarkets } from '../access/groups';
+import { askAboutEnds } from '../access/groups';
 import * as relays from '../access/relay-instances';
 import * as ssm from '../access/run-commands';
 import { Settings } from '../config';
@@ -30,7 +30,7 @@ export function measuringFunctions(settings: Settings, moving: TransferFunctions
     estimate_measuring: {
       ...moving.estimate_transfer,
       description: 'Time and cost of measuring each number of pairs, or all links',
-      access: [noteTimes, on('profiles', 'GetItem', 'BatchGetItem'), ...askMarkets(settings)],
+      access: [noteTimes, on('profiles', 'GetItem', 'BatchGetItem'), ...askAboutEnds(settings)],
     },
     await_measuring_approval: as(moving.await_approval, 'Keeps the task token, tells people what they may have measured'),
     apply_measuring_approval: as(moving.apply_approval, 'Puts the number of pairs that a person chose in the place of the recommended one'),

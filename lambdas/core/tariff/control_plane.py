@@ -5,9 +5,9 @@ from math import ceil
 
 from lambdas.core.tariff.prices import PriceBook, What
 
-# As `make bench-cost` counts them on the local cloud.
+# As `make bench-cost` counts them on the local cloud, and two that ask whether archived objects are to be restored.
 # With relays three more than a fleet that is no guess passes: a decision about relays on the way.
-STATES, STATES_WITH_RELAYS = 30, 39
+STATES, STATES_WITH_RELAYS = 32, 41
 TASKS, TASKS_WITH_RELAYS = 15, 20
 # EC2 tells of each machine's states, and functions hear it: most are a cold start and a look at a table.
 REQUESTS_PER_RELAY, REACTION_SECONDS = 4, 0.5
