@@ -1,26 +1,24 @@
 """Archived objects over S3, with a session that may restore below one prefix."""
 
 from collections.abc import Callable
-from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from botocore.exceptions import ClientError, HTTPClientError
-from botocore.exceptions import ConnectionError as NoConnectionError
+from botocore.exceptions import ClientError
 
 from lambdas.adapters import clients
 from lambdas.adapters.archive_ports import ArchivedState
-from lambdas.adapters.copy_refusals import EXPIRED, GONE, PASSING, code_of, said
+from lambdas.adapters.copy_refusals import GONE, code_of, said
+from lambdas.adapters.renewed_session import RenewedSession
 from lambdas.adapters.throttling import is_denied
 from lambdas.core.ends.archived import is_archived
 from lambdas.core.ends.retrieval import Tier
-from lambdas.core.errors import MissingPermission, RestoreRefused, Throttled
+from lambdas.core.errors import MissingPermission, RestoreRefused
 from lambdas.core.restores.rounds import ArchivedObject
 from lambdas.core.seats.credentials import BucketPlace, SeatCredentials
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-Answer = TypeVar("Answer")
 # The object is being restored, or is not archived any more: the next look says which.
 _NOT_NEEDED = frozenset({"RestoreAlreadyInProgress", "ObjectAlreadyInActiveTierError", "InvalidObjectState"})
 _NO_CAPACITY = "GlacierExpeditedRetrievalNotAvailable"
@@ -30,13 +28,12 @@ class S3Archive:
     """Archive over S3; `renew` makes a client of a new session."""
 
     def __init__(self, place: BucketPlace, tier: Tier, renew: Callable[[], "S3Client"]) -> None:
-        self._place, self._tier, self._renew = place, tier, renew
-        self._client, self._lock = renew(), Lock()
+        self._place, self._tier, self._session = place, tier, RenewedSession(renew)
 
     def look(self, one: ArchivedObject) -> ArchivedState:
         """See Archive."""
         try:
-            found: Any = self._call(lambda client: client.head_object(**self._at(one)))
+            found: Any = self._session.call(lambda client: client.head_object(**self._at(one)))
         except ClientError as error:
             if code_of(error) in GONE:
                 return "gone"
@@ -56,7 +53,7 @@ class S3Archive:
         # What comes out of the archives of INTELLIGENT_TIERING stays out: S3 refuses days of it.
         wish |= {} if storage_class == "INTELLIGENT_TIERING" else {"Days": days}
         try:
-            self._call(lambda client: client.restore_object(**self._at(one), RestoreRequest=wish))
+            self._session.call(lambda client: client.restore_object(**self._at(one), RestoreRequest=wish))
         except ClientError as error:
             code = code_of(error)
             if code in _NOT_NEEDED or code in GONE:
@@ -75,31 +72,6 @@ class S3Archive:
     def _at(self, one: ArchivedObject) -> Any:
         owner = {} if self._place.owner is None else {"ExpectedBucketOwner": self._place.owner}
         return {"Bucket": self._place.bucket, "Key": self._place.prefix + one.key, **owner}
-
-    def _call(self, send: "Callable[[S3Client], Answer]") -> Answer:
-        """Send one request, again with new keys where these have expired; raises Throttled for what may pass."""
-        client = self._client
-        try:
-            return _sent(client, send)
-        except ClientError as error:
-            if code_of(error) not in EXPIRED:
-                raise
-        with self._lock:
-            if self._client is client:
-                self._client = self._renew()
-        return _sent(self._client, send)
-
-
-def _sent(client: "S3Client", send: "Callable[[S3Client], Answer]") -> Answer:
-    try:
-        return send(client)
-    except ClientError as error:
-        # Without expedited capacity S3 answers 503, as it does where it is asked too much.
-        if code_of(error) in PASSING:
-            raise Throttled(f"S3 does not answer as it should, after all retries: {said(error)}") from error
-        raise
-    except (HTTPClientError, NoConnectionError) as error:
-        raise Throttled(f"S3 does not answer, after all retries: {error}") from error
 
 
 def archive_by_session(place: BucketPlace, tier: Tier, session: Callable[[], SeatCredentials]) -> S3Archive:

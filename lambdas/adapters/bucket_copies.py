@@ -7,16 +7,13 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
-from botocore.exceptions import ClientError, HTTPClientError, ParamValidationError
-from botocore.exceptions import ConnectionError as NoConnectionError
+from botocore.exceptions import ClientError, ParamValidationError
 
 from lambdas.adapters.copy_ports import Condition, Copy, Sent, Source, Upload
 from lambdas.adapters.copy_refusals import (
     CONFLICT,
-    EXPIRED,
     GONE,
     NO_UPLOAD,
-    PASSING,
     code_of,
     problem,
     refuse_bucket,
@@ -24,13 +21,13 @@ from lambdas.adapters.copy_refusals import (
     refuse_source,
     said,
 )
+from lambdas.adapters.renewed_session import RenewedSession
 from lambdas.core.copies import proof
 from lambdas.core.copies.listed import Listed
 from lambdas.core.copies.outcome import NotCopied
 from lambdas.core.copies.parts import Part
 from lambdas.core.ends.archived import is_archived
 from lambdas.core.ends.object_writing import ARCHIVES
-from lambdas.core.errors import Throttled
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -79,9 +76,9 @@ class S3Buckets:
     def __init__(
         self, source: Place, destination: Place, written: Mapping[str, Any], renew: Callable[[], Clients]
     ) -> None:
-        self._from, self._to, self._renew = source, destination, renew
+        self._from, self._to, self._session = source, destination, RenewedSession(renew)
         self._asked, self._tags_asked = _as_headers(written), written.get("tags")
-        self._clients, self._lock, self._count = renew(), Lock(), Counter[str]()
+        self._lock, self._count = Lock(), Counter[str]()
 
     def problems(self, *, writes: bool) -> list[str]:
         """See Buckets."""
@@ -99,7 +96,7 @@ class S3Buckets:
                 continue
             # Clients follow S3 to the bucket's own region: the estimate and the keys would be those of another one.
             region = answer["ResponseMetadata"]["HTTPHeaders"].get("x-amz-bucket-region")
-            if region not in (None, client(self._clients).meta.region_name):
+            if region not in (None, client(self._session.held).meta.region_name):
                 found.append(problem(side, place.where, "used so", f"it is in another region, {region}"))
         if not found and writes:
             found += self._problems_of_writing()
@@ -318,30 +315,10 @@ class S3Buckets:
                 refuse_destination(error)
 
     def _call(self, kind: str, send: Callable[[Clients], Answer]) -> Answer:
-        """Send one request, again with new keys where these have expired; raises Throttled for what may pass."""
-        clients = self._clients
+        """Count one request and send it."""
         with self._lock:
             self._count[kind] += 1
-        try:
-            return _sent(clients, send)
-        except ClientError as error:
-            if code_of(error) not in EXPIRED:
-                raise
-        with self._lock:
-            if self._clients is clients:
-                self._clients = self._renew()
-        return _sent(self._clients, send)
-
-
-def _sent(clients: Clients, send: Callable[[Clients], Answer]) -> Answer:
-    try:
-        return send(clients)
-    except ClientError as error:
-        if code_of(error) in PASSING:
-            raise Throttled(f"S3 does not answer as it should, after all retries: {said(error)}") from error
-        raise
-    except (HTTPClientError, NoConnectionError) as error:
-        raise Throttled(f"S3 does not answer, after all retries: {error}") from error
+        return self._session.call(send)
 
 
 def _page_of_objects(side: Callable[[Clients], "S3Client"], asked: Any, clients: Clients) -> Any:

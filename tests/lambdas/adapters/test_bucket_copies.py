@@ -237,7 +237,7 @@ def test_a_connection_that_never_comes_is_tried_again_by_the_state_machine(bucke
     def broken(**_: object) -> None:
         raise EndpointConnectionError(endpoint_url="https://s3")
 
-    for clients in {id(client): client for client in buckets._clients}.values():
+    for clients in {id(client): client for client in buckets._session.held}.values():
         clients.meta.events.register_first("before-send.s3", broken)
     with pytest.raises(Throttled, match="S3 does not answer"):
         buckets.look(ONE)
