@@ -8,6 +8,7 @@ from typing import Any
 from lambdas.core.documents import MAX_TRANSIT_REGIONS
 from lambdas.core.estimate.first_contact import MOST_LAUNCHES
 from lambdas.core.fleet.launch_queue import MOST_REFUSALS
+from lambdas.core.restores.rounds import ROUND_SECONDS, most_rounds
 
 # Scheduled, started and ended, for each attempt of a task.
 EVENTS_PER_ATTEMPT = 3
@@ -18,7 +19,7 @@ EVENTS_AROUND = 10
 # The choice between moving data and measuring alone.
 ERRAND = "Is It to Measure or to Copy?"
 # Copies between buckets have events for each unit of keys: tests/lambdas/core/copies/test_summary.py holds how many.
-COPYING = "Survey Buckets"
+COPYING = {"Survey Buckets", "Copy Round"}
 BUSY = "Lambda.TooManyRequestsException"
 # Stages of a route.
 MOST_STAGES = 4
@@ -29,7 +30,14 @@ ENTERED = {
     "Wait for Its Turn": (MOST_LAUNCHES + 1) * (MOST_STAGES + MOST_REFUSALS + 1),
     # What only measures launches once: a relay in each region.
     "Wait for the Relays' Turn": MAX_TRANSIT_REGIONS + 2 + MOST_REFUSALS + 1,
+    # A hundred million keys, of which S3 lists 1 000 in 100 ms.
+    "List Archived": 1 + 100_000_000 // int(1_000 * ROUND_SECONDS / 0.1),
+    "Await Restores": most_rounds(),
+    # Once more when all is restored, and then not to what restores.
+    "Is Anything to Be Restored?": 2,
 }
+# Its rounds fill the hours of a bounded wait, and so do tries: a round that is tried again takes the place of others.
+HOURS_OF_WAITING = {"Restore Objects"}
 
 
 def deployed_machine() -> dict[str, Any]:
@@ -52,7 +60,7 @@ def most_events(machine: dict[str, Any]) -> int:
     if choice is None:
         return _most_events(machine["StartAt"], machine["States"])
     ways = [choice["Default"], *(one["Next"] for one in choice["Choices"])]
-    ways = [way for way in ways if way != COPYING]
+    ways = [way for way in ways if way not in COPYING]
     straight = ({**machine["States"], ERRAND: {"Type": "Choice", "Choices": [], "Default": way}} for way in ways)
     return max(_most_events(machine["StartAt"], states) for states in straight)
 
@@ -62,7 +70,7 @@ def _most_events(start: str, all_states: dict[str, Any]) -> int:
     entered = dict.fromkeys(states, 1)
     for looped, times in _loops(start, states, ()):
         entered |= {state: max(entered[state], times) for state in looped}
-    again = {name: _events(_not_busy(state)) * (entered[name] - 1) for name, state in states.items()}
+    again = {name: _events(_again(name, state)) * (entered[name] - 1) for name, state in states.items()}
     return EVENTS_AROUND + sum(_events(state) + again[name] for name, state in states.items())
 
 
@@ -76,8 +84,10 @@ def _reached(start: str, states: dict[str, Any]) -> set[str]:
     return found
 
 
-def _not_busy(state: dict[str, Any]) -> dict[str, Any]:
+def _again(name: str, state: dict[str, Any]) -> dict[str, Any]:
     """The state while functions may run: an account that is busy for hours is so once in an execution."""
+    if name in HOURS_OF_WAITING:
+        return {**state, "Retry": []}
     return {**state, "Retry": [retry for retry in state.get("Retry", []) if BUSY not in retry.get("ErrorEquals", [])]}
 
 
@@ -106,7 +116,7 @@ def _loops(name: str, states: dict[str, Any], way: tuple[str, ...]) -> Iterator[
 
 def _following(state: dict[str, Any]) -> Iterator[str]:
     for holder in (state, *state.get("Choices", []), *state.get("Catch", [])):
-        if "Next" in holder:
+        if "Next" in holder and holder["Next"] not in COPYING:
             yield holder["Next"]
     if "Default" in state:
         yield state["Default"]

@@ -66,5 +66,6 @@ fn main() {
     }
     tally.print();
     println!("faults: {:.1} s in all", start.elapsed().as_secs_f64());
-    assert!(tally.is_complete(), "a fault did not take place, was not detected, or was neither repaired nor reported");
+    let incomplete = tally.incomplete();
+    assert!(incomplete.is_empty(), "a fault did not take place, was not detected, or was neither repaired nor reported: {incomplete:#?}");
 }

@@ -10,7 +10,7 @@ use tracing_subscriber::fmt::MakeWriter;
 use crate::harness::noise;
 
 /// Of one kind of fault.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Count {
     pub planned: usize,
     pub injected: usize,
@@ -51,8 +51,9 @@ impl Tally {
         println!("{:50} {:>8} {:>8} {:>8} {:>8}", "all", sum.injected, sum.detected, sum.repaired, sum.reported);
     }
 
-    pub fn is_complete(&self) -> bool {
-        self.0.lock().unwrap().values().all(is_complete)
+    /// Kinds of which a fault did not take place, was not detected, or was neither repaired nor reported.
+    pub fn incomplete(&self) -> Vec<String> {
+        self.0.lock().unwrap().iter().filter(|(_, count)| !is_complete(count)).map(|(kind, count)| format!("{kind}: {count:?}")).collect()
     }
 }
 

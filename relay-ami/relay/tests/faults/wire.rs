@@ -94,6 +94,9 @@ fn count(run: &Run<'_>, path: &str, hop: &Hop) {
         let injected = usize::from(done.len() > at);
         let noticed = done.get(at).is_some_and(|done| noticed_by_the_receiver(run.log, done));
         let detected = usize::from(broken.len() > at && noticed);
+        if injected > detected {
+            println!("{path}: {:?} was not detected\n{}", done[at], told(run.log, &done[at]).join("\n"));
+        }
         run.tally.add(&kind, Count { planned: 1, injected, detected, repaired: injected, reported: 0 });
     }
     if broken.len() != PER_PATH {
@@ -105,8 +108,13 @@ fn count(run: &Run<'_>, path: &str, hop: &Hop) {
 /// may one whose last record lacks bytes: where nothing follows, that is a cut.
 fn noticed_by_the_receiver(log: &Log, done: &Done) -> bool {
     let only_ends = matches!(done.fault.harm, Harm::Truncate | Harm::Reset | Harm::Omit);
-    let peer = format!("peer=\"{}\"", done.peer);
-    only_ends || done.fault.direction == Direction::Back || log.lines(&["INFO", "lane ends", &peer]).is_empty()
+    let ended_well = told(log, done).iter().any(|line| line.contains("INFO") && line.contains("lane ends"));
+    only_ends || done.fault.direction == Direction::Back || !ended_well
+}
+
+/// What the receiver says of the connection.
+fn told(log: &Log, done: &Done) -> Vec<String> {
+    log.lines(&[&format!("peer=\"{}\"", done.peer)])
 }
 
 pub fn broken(log: &Log, path: &str) -> Vec<String> {

@@ -7,7 +7,7 @@ import pytest
 from lambdas.core.ends.allowed_buckets import AllowedBucket
 from lambdas.core.ends.key_list import KeyEntry, list_key, written
 from lambdas.core.errors import BudgetTooSmall, FilesSkipped, RestoreOverdue, SurveyProblem, Throttled, TransferFenced
-from lambdas.core.restores.rounds import RestoreRound
+from lambdas.core.restores.rounds import MOST_WAIT_SECONDS, RestoreRound
 from lambdas.core.restores.summary import Restores
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.fence import fence
@@ -118,7 +118,7 @@ def test_all_are_restored_and_waited_for_and_each_is_asked_once(cloud: Cloud) ->
     found = restore_round(cloud.world, transfer, found)
     assert (told(cloud, transfer).ready, found.done) == (2, False)
     waited(cloud, transfer, found)
-    assert 12 * HOUR <= cloud.clock.now() - began <= 12 * HOUR + 900
+    assert 12 * HOUR <= cloud.clock.now() - began <= 12 * HOUR + MOST_WAIT_SECONDS
     assert told(cloud, transfer).ready == 3
     assert len(cloud.archive.asked) == 3
     assert cloud.sessions.asked[-1][2]["Statement"][0]["Action"] == [
