@@ -286,7 +286,10 @@ def test_what_a_stopped_transfer_left_is_swept_once_no_run_can_go_on_with_it(acc
         "chunkSizeMiB": 8,
         "bandwidthLimitMbps": 32,
     }
-    account.cloud.spoil(Fault(operation="CreateMultipartUpload", region=OTHER, key="left/large.bin", code="Cut"))
+    large = {"region": OTHER, "key": "left/large.bin"}
+    account.cloud.spoil(Fault(operation="CreateMultipartUpload", code="Cut", **large))
+    # However late this test stops it, the object is not whole by then.
+    account.cloud.spoil(Fault(operation="CompleteMultipartUpload", code="SlowDown", count=10_000, **large))
     for function in ("cpt-sweep-execution", "cpt-tear-down"):
         account.configure(function, CHUNK_RETENTION_SECONDS="0")
     arn = account.start(request, "left")

@@ -150,7 +150,7 @@ fn serve(
     // The honest one has ended with its transfer.
     let Ok(server) = TcpStream::connect(next) else { return unmet() };
     match evil {
-        Some(Evil::Swaps) => swap.join(client, server, done),
+        Some(Evil::Swaps) => swap.join(Swapped { client, server, done: Arc::clone(done), unmet: Box::new(unmet) }),
         Some(Evil::Bends(fault)) => {
             let (happened, done) = (Arc::<Mutex<Vec<Done>>>::default(), Arc::clone(done));
             // What the far relay says in clear comes first and holds no records.
@@ -182,27 +182,34 @@ fn preface(mut client: &TcpStream, mut server: &TcpStream) -> std::io::Result<()
     client.write_all(&status)
 }
 
-type Noted = Arc<Mutex<Vec<Evil>>>;
+struct Swapped {
+    client: TcpStream,
+    server: TcpStream,
+    done: Arc<Mutex<Vec<Evil>>>,
+    unmet: Box<dyn FnOnce() + Send>,
+}
 
 /// Two lanes at a time are connected crosswise, once both have greeted their receiver.
 #[derive(Default)]
-struct Swap(Mutex<Option<(TcpStream, TcpStream, Noted)>>);
+struct Swap(Mutex<Option<Swapped>>);
 
 impl Swap {
-    fn join(&self, client: TcpStream, server: TcpStream, done: &Noted) {
-        let other = self.0.lock().unwrap().take();
-        let done = Arc::clone(done);
-        let Some((other_client, other_server, other_done)) = other else {
-            *self.0.lock().unwrap() = Some((client, server, done));
+    fn join(&self, one: Swapped) {
+        let Some(other) = self.0.lock().unwrap().take() else {
+            *self.0.lock().unwrap() = Some(one);
             return;
         };
         std::thread::spawn(move || {
-            if preface(&client, &server).and_then(|()| preface(&other_client, &other_server)).is_err() {
+            let has_begun = |one: &Swapped| preface(&one.client, &one.server).is_ok();
+            if !has_begun(&one) || !has_begun(&other) {
+                (one.unmet)();
+                (other.unmet)();
                 return;
             }
-            for done in [done, other_done] {
+            for done in [one.done, other.done] {
                 done.lock().unwrap().push(Evil::Swaps);
             }
+            let (client, server, other_client, other_server) = (one.client, one.server, other.client, other.server);
             // The first record of each goes where it should, all that follows to the other's receiver.
             for (from, right, wrong) in [(&client, &server, &other_server), (&other_client, &other_server, &server)] {
                 let (from, right, wrong) = (from.try_clone().unwrap(), right.try_clone().unwrap(), wrong.try_clone().unwrap());
