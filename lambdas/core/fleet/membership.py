@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from lambdas.core.documents import MAX_STAGES, Count, Document, Name, SocketAddress
 from lambdas.core.request.bandwidth import Mbps
@@ -28,10 +28,20 @@ class TransferPath(Document):
     hops: list[Hop] = Field(max_length=MAX_STAGES)
     receiver: SocketAddress
     lanes: Annotated[int, Field(ge=1, le=32)]
+    store: Literal[True] | None = None
+    """The last hop dials the store of a bucket, and no receiver: both ends are beside each other, and exchange with it
+    by these relays what comes on the lanes of this path.
+    """
     sender: SenderId | None = Field(default=None, alias="from")
     """Its seat; None: `s0`."""
     to: ReceiverId | None = None
     """The receiver's seat; None: `r0`."""
+
+    @model_validator(mode="after")
+    def _is_dialled(self) -> "TransferPath":
+        if self.store and not self.hops:
+            raise ValueError(f"path {self.path_id}: hops is empty, and it leads to a store: some relay has to dial it")
+        return self
 
 
 class Probe(Document):

@@ -53,7 +53,7 @@ class RelayPath:
         addresses = [
             route.address(hop, paths, node.private_address, node.public_address) for hop, node in enumerate(self.relays)
         ]
-        ends_inside = route.is_inside(len(self.relays))
+        ends_inside = not route.store and route.is_inside(len(self.relays))
         joint = layout.joint(self.slots[0] - 1, self.slots[-1] - 1)
         return TransferPath(
             path_id=self.path_id,
@@ -64,6 +64,7 @@ class RelayPath:
             ],
             receiver=layout.receiver(joint.receiver, paths, inside=ends_inside),
             lanes=lanes,
+            store=True if route.store else None,
             **seats_of(joint),
         )
 

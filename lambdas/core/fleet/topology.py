@@ -81,6 +81,10 @@ class Route:
     source: EndMachine
     stages: tuple[Stage, ...]
     destination: EndMachine
+    store: str | None = None
+    """The region of the bucket that its last relays dial in place of a receiver; both ends are beside each other then,
+    and its one stage is beside them.
+    """
 
     @property
     def between(self) -> tuple[str, ...]:
@@ -89,12 +93,15 @@ class Route:
 
     @property
     def is_straight(self) -> bool:
-        """Return whether its last relays send straight to the receiver, without others beside it."""
-        return bool(self.stages) and self.stages[-1].end is not self.destination
+        """Return whether its last relays send straight to the receiver, or to a store, without others beside it."""
+        return bool(self.store) or bool(self.stages) and self.stages[-1].end is not self.destination
 
     @property
     def way(self) -> tuple[str, ...]:
         """The regions that data passes, the source's first, the destination's last."""
+        if self.store:
+            here = self.stages[0]
+            return (here.region, self.store) if here.name == PAIR[0] else (self.store, here.region)
         return (*(stage.region for stage in self.stages), *([self.destination.region] if self.is_straight else []))
 
     @property
@@ -162,13 +169,16 @@ def route_of(transfer: AcceptedTransfer, counts: Sequence[int] = (0, 0)) -> Rout
 
 def routes_of(transfer: AcceptedTransfer) -> tuple[Route, ...]:
     """Every route that relays of the transfer may make up: the pair, those through third regions, and all of these
-    without their last stage, whose relays then send straight to the receiver.
+    without their last stage, whose relays then send straight to the receiver. With a bucket at an end it is one stage
+    beside the machine at the other.
 
     It depends on nothing but the accepted transfer, so that a stage keeps its index whatever is planned, and however
     often. Most routes never get a relay.
     """
     if transfer.errand.copies:
         return ()
+    if transfer.on_one_machine:
+        return (_to_store(transfer),)
     routes = [route_of(transfer)]
     for count in range(1, MAX_STAGES - 1):
         for regions in permutations(transfer.transit, count):
@@ -192,12 +202,22 @@ def stage_at(transfer: AcceptedTransfer, stage: int) -> Stage:
 def side_of(transfer: AcceptedTransfer, stage: int) -> int:
     """Whose types the relays of a stage have: 1 beside the destination, else 0, for those of third regions too."""
     route = route_at(transfer, stage)
+    if route.store:
+        return 0
     return int(route.stage_at(stage).end is route.destination)
 
 
 def regions_of(transfer: AcceptedTransfer) -> list[str]:
     """Every region in which something may have been started or opened for a transfer."""
     return sorted({region for route in routes_of(transfer) for region in route.regions})
+
+
+def _to_store(transfer: AcceptedTransfer) -> Route:
+    is_written = transfer.request.destination.kind == "bucket"
+    end = transfer.at_source if is_written else transfer.at_destination
+    stage = Stage(0, PAIR[0] if is_written else PAIR[1], end.region, end.vpc_id, end=end)
+    region = transfer.destination_region if is_written else transfer.source_region
+    return Route(transfer.at_source, (stage,), transfer.at_destination, region)
 
 
 def _through(
@@ -246,6 +266,8 @@ def admissions(
         others = (route.address(0, paths, one.private_address, one.public_address) for one in beside_source)
         group = PROVIDERS[node.provider].group
         found += [Admission(here, group, address, RELAY_PORT) for address in (source, *others)]
+    if route.store:
+        return found
     own = route.address(hop, paths, node.private_address, node.public_address)
     if hop == len(route.stages):
         return [*found, Admission(route.destination, "endpoint", own, receiver_port)]

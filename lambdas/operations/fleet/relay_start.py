@@ -128,10 +128,14 @@ class RelayStarter:
                 self._world.nodes.change(node, node_life.answer(self._world.clock.now()))
 
     def _route_keys(self) -> list[str] | None:
-        """Those of all senders that count; None where one has not published its own yet."""
+        """Those of all seats that dial relays and count; None where one has not published its own yet."""
         partition = self._transfer.partition
-        senders = membership.layout(self._world, self._transfer).living_senders
-        keys = [self._world.agents.route_key(partition, seat_id) for seat_id in senders]
+        layout, seats = membership.layout(self._world, self._transfer), list[str]()
+        # Senders keep relays alive, whoever dials them for data.
+        seats += layout.living_senders
+        if self._transfer.request.destination.kind == "bucket":
+            seats += layout.living_receivers
+        keys = [self._world.agents.route_key(partition, seat_id) for seat_id in seats]
         return [key for key in keys if key] if all(keys) else None
 
     def _told(self, node: Node) -> commands.RelayMachine:

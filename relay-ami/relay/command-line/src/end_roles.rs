@@ -31,11 +31,12 @@ use cpt_relay::stop::Stop;
 use cpt_relay::transport::peer;
 use cpt_relay::transport::route::Router;
 
-/// Listens, makes itself known, receives, tells how it ended. The configuration's epoch is the first of its start.
+/// Listens, makes itself known, receives, tells how it ended. The configuration's epoch is the first of its start; `router`: of one that
+/// reaches its destination through relays.
 pub fn run_receiver(
     mut config: receive::Config,
     control: Arc<dyn Control>,
-    addresses: &[SocketAddrV4],
+    (addresses, router): (&[SocketAddrV4], Option<&Router>),
     ready: &ReadyFile,
     stop: &Stop,
 ) -> Result<ExitCode, CliError> {
@@ -47,7 +48,13 @@ pub fn run_receiver(
         let identity = Identity::generate().map_err(|error| CliError::failed(Failure::NoKey, error))?;
         let address = listeners.first().and_then(|listener| listener.local_addr().ok()).map(|address| address.to_string());
         let tls_public_key = peer::to_text(identity.public());
-        let keys = |epoch| KeyRecord { epoch, tls_public_key: tls_public_key.clone(), route_public_key: None, address: address.clone() };
+        let route_public_key = router.map(|router| peer::to_text(&route_public(&router.key)));
+        let keys = |epoch| KeyRecord {
+            epoch,
+            tls_public_key: tls_public_key.clone(),
+            route_public_key: route_public_key.clone(),
+            address: address.clone(),
+        };
         (config.epoch, config.before) = claim(&*control, stop, seat, config.epoch, keys)?;
         epoch = config.epoch;
         ready.write("receive", &listeners, None).map_err(|error| CliError::failed(Failure::ReadyFile, error))?;
@@ -113,7 +120,7 @@ pub struct SendOptions {
 /// A sender with its keys.
 pub struct Sender {
     identity: Identity,
-    router: Router,
+    router: Arc<Router>,
     seat: Seat,
     epoch: u64,
     before: Option<Progress>,
@@ -128,7 +135,7 @@ impl Sender {
         memory::check(memory::Role::Sender).map_err(|error| CliError::failed(Failure::NotEnoughMemory, error))?;
         open_files(descriptors::Role::Sender)?;
         let no_key = |error| CliError::failed(Failure::NoKey, error);
-        let router = Router { transfer, key };
+        let router = Arc::new(Router { transfer, key });
         Ok(Self {
             identity: Identity::generate().map_err(no_key)?,
             router,
@@ -145,6 +152,12 @@ impl Sender {
     #[must_use]
     pub fn noting(self, journal: Option<File>, overflow: Option<File>) -> Self {
         Self { journal, overflow, ..self }
+    }
+
+    /// What relays know it by.
+    #[must_use]
+    pub fn router(&self) -> Arc<Router> {
+        Arc::clone(&self.router)
     }
 
     /// Makes itself known, in an epoch of its own.

@@ -14,7 +14,6 @@ use cpt_ends_s3::source::BucketSource;
 use cpt_ends_s3::written::Written;
 use cpt_relay::control::Control;
 use cpt_relay::defaults::THREADS_AT_ONCE;
-use cpt_relay::documents::attributes::Preserve;
 use cpt_relay::documents::command::{Receive, ScanSource};
 use cpt_relay::documents::end::{DestinationBucket, DestinationEnd, MachineDestination, SourceBucket, SourceEnd};
 use cpt_relay::documents::event::Failure;
@@ -47,6 +46,13 @@ impl Asker<'_> {
         let holder = Holder { transfer: self.transfer.clone(), seat, epoch: self.epoch };
         Ok(seat_credentials::of_seat(control, holder, self.stop)?.shared())
     }
+}
+
+/// The source of a sender, and its bucket if it is one.
+pub fn sending_source(end: &SourceEnd, seat: Seat, asker: &Asker<'_>) -> Result<(Box<dyn Source>, Option<Bucket>), CliError> {
+    let SourceEnd::Bucket(of) = end else { return Ok((source(end, seat, asker)?, None)) };
+    let bucket = source_bucket(of, seat, asker)?;
+    Ok((Box::new(BucketSource::new(bucket.clone())), Some(bucket)))
 }
 
 /// The source of a command.
@@ -113,20 +119,21 @@ pub const fn placing_threads(end: &DestinationEnd) -> usize {
     }
 }
 
-/// The destination of a receiver, and what it keeps of each entry.
-pub fn receiving_destination(command: &Receive, asker: &Asker<'_>) -> Result<(Box<dyn Destination>, Preserve), CliError> {
+/// The destination of a receiver, and its bucket if it is one.
+pub fn receiving_destination(command: &Receive, asker: &Asker<'_>) -> Result<(Box<dyn Destination>, Option<Bucket>), CliError> {
     let Receive { end, keep_replaced, transfer_id, above, many_receivers, seat, .. } = command;
-    let destination: Box<dyn Destination> = match end {
-        DestinationEnd::Machine(end) => {
-            let directory = directory(end, keep_replaced.as_ref(), transfer_id);
-            Box::new(directory.making(above).beside_others(many_receivers.then_some(*seat)))
+    match end {
+        DestinationEnd::Machine(of) => {
+            let directory = directory(of, keep_replaced.as_ref(), transfer_id);
+            let directory = directory.making(above).beside_others(many_receivers.then_some(*seat));
+            Ok((Box::new(directory), None))
         }
-        DestinationEnd::Bucket(end) => {
-            let bucket = bucket_destination(end, keep_replaced.as_ref(), (*seat, asker))?;
-            Box::new(bucket.received_by(*seat).beside_others(*many_receivers))
+        DestinationEnd::Bucket(of) => {
+            let destination = bucket_destination(of, keep_replaced.as_ref(), (*seat, asker))?;
+            let bucket = destination.bucket().clone();
+            Ok((Box::new(destination.received_by(*seat).beside_others(*many_receivers)), Some(bucket)))
         }
-    };
-    Ok((destination, end.preserve()))
+    }
 }
 
 fn directory(end: &MachineDestination, keep: Option<&KeepName>, transfer: &TransferId) -> PosixDestination {

@@ -6,6 +6,7 @@
 mod allowed_paths;
 mod answering;
 pub mod end_roles;
+mod kept_files;
 pub mod kinds;
 mod last_words;
 mod mark_roles;
@@ -14,6 +15,7 @@ mod options;
 pub mod roles;
 mod run_as;
 pub mod seat_credentials;
+pub mod store_ways;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

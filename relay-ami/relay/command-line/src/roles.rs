@@ -1,6 +1,5 @@
 //! Commands from the control plane.
 
-use std::fs::File;
 use std::net::{SocketAddrV4, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -9,13 +8,15 @@ use std::time::Duration;
 
 use aws_lc_rs::signature::Ed25519KeyPair;
 
-use super::end_roles::{SendOptions, Sender, route_key, run_receiver};
+use super::end_roles::{self, SendOptions, Sender, run_receiver};
+use super::kept_files::KeptFiles;
 use super::kinds::{self, Asker};
 use super::last_words::announce_failure;
 use super::mark_roles;
 use super::mirror_roles;
 use super::options::Options;
 use super::run_as;
+use super::store_ways::StoreWays;
 use super::{CliError, Failure, allowed_paths};
 use cpt_control_aws::aws::Aws;
 use cpt_control_aws::clients::Setup;
@@ -31,12 +32,13 @@ use cpt_relay::machine::ready::ReadyFile;
 use cpt_relay::machine::{descriptors, ready, watchdog};
 use cpt_relay::rate::{Bucket, RateRules};
 use cpt_relay::receive;
-use cpt_relay::send::{Patience, sent_journal};
+use cpt_relay::send::Patience;
 use cpt_relay::sockets::acceptor::Limits;
 use cpt_relay::sockets::net;
 use cpt_relay::stop::Stop;
 use cpt_relay::survey::{compare, scan};
 use cpt_relay::transport::peer;
+use cpt_relay::transport::route::Router;
 use cpt_relay::{probe, relay};
 
 /// Waits for a ready file and prints it.
@@ -95,28 +97,6 @@ pub(super) fn make_destination(options: &Options) -> Result<ExitCode, CliError> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Files that a sender leaves for its successor on the same machine.
-struct KeptBySender {
-    route_key: Ed25519KeyPair,
-    /// Without it, what has arrived is read from the source again.
-    journal: Option<File>,
-}
-
-impl KeptBySender {
-    fn beside(command: &Path) -> Result<Self, CliError> {
-        let journal = sent_journal::open(&command.with_extension("sent"));
-        let journal = journal.inspect_err(|error| tracing::warn!(%error, "journal of what was sent")).ok();
-        Ok(Self { route_key: route_key(Some(&command.with_extension("key")))?, journal })
-    }
-}
-
-/// A file for what has no room in memory, on the file system of the command; none where that makes no such files.
-fn overflow_beside(command: &Path) -> Option<File> {
-    let directory = command.parent().filter(|directory| !directory.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let overflow = File::open(directory).and_then(posix::nameless);
-    overflow.inspect_err(|error| tracing::warn!(%error, "file for what has no room in memory")).ok()
-}
-
 /// Runs the command that the file holds.
 pub(super) fn by_command(options: &Options) -> Result<ExitCode, CliError> {
     let (file, command) = read_command(options)?;
@@ -141,8 +121,7 @@ pub(super) fn by_command(options: &Options) -> Result<ExitCode, CliError> {
     // What lies in root's own directory is opened before the process becomes another user, and that before it has threads.
     let ready = ready_file(options.ready.as_deref())?;
     // Beside the command: what stops the transfer's units removes both.
-    let kept = matches!(command, Command::Send(_)).then(|| KeptBySender::beside(&file));
-    let overflow = matches!(command, Command::Send(_) | Command::ScanSource(_)).then(|| overflow_beside(&file)).flatten();
+    let kept = KeptFiles::beside(&file, &command);
     let rules = rules()?;
     if let Err(why) = posix::check_kernel().and_then(|()| begin(&command)) {
         return match command {
@@ -159,7 +138,7 @@ pub(super) fn by_command(options: &Options) -> Result<ExitCode, CliError> {
     let stop = if matches!(role, "scan" | "delete") { Stop::new() } else { Stop::on_signals() };
     let stop = stop.map_err(|error| CliError::failed(Failure::Signals, error))?;
     watchdog::start().map_err(|error| CliError::failed(Failure::Signals, error))?;
-    match obey(command, options.machine.as_deref(), &ready, (kept, overflow), rules, &stop) {
+    match obey(command, options.machine.as_deref(), &ready, kept, rules, &stop) {
         // It was told to stop before it had begun.
         Err(CliError::Failed { class: Failure::ControlUnavailable, .. }) if stop.is_requested() => Ok(ExitCode::SUCCESS),
         result => result,
@@ -170,7 +149,7 @@ fn obey(
     command: Command,
     machine: Option<&str>,
     ready: &ReadyFile,
-    (kept, overflow): (Option<Result<KeptBySender, CliError>>, Option<File>),
+    kept: KeptFiles,
     rules: RateRules,
     stop: &Stop,
 ) -> Result<ExitCode, CliError> {
@@ -181,7 +160,7 @@ fn obey(
         Command::ScanSource(scan) => {
             let control = alone(&scan.control)?;
             let options = scan::Options { announce: scan.announce.as_ref().map(AnnouncementKey::as_str), compress: scan.compress };
-            let source = kinds::listed_source(&scan, overflow, &asker(Some(&control), &scan.transfer_id, stop))?;
+            let source = kinds::listed_source(&scan, kept.overflow, &asker(Some(&control), &scan.transfer_id, stop))?;
             print_json(&scan::source(&*source, &*control, &scan.control.prefix, options).map_err(control_error)?)
         }
         Command::ScanDestination(scan) => {
@@ -222,11 +201,12 @@ fn obey(
             let destination = kinds::destination(&delete.end, delete.keep_replaced.as_ref(), &asker)?;
             mirror_roles::delete(&delete, &*destination, &*control)
         }
-        Command::Receive(command) => receive(ready, rules, command, stop),
+        Command::Receive(command) => receive(ready, rules, command, kept.route_key, stop),
         Command::Send(command) => {
-            let kept = kept.unwrap_or_else(|| Ok(KeptBySender { route_key: route_key(None)?, journal: None }));
             let (id, seat) = (command.transfer_id.clone(), (command.seat, command.epoch));
-            let made = kept.and_then(|kept| Ok(Sender::new(id, seat, kept.route_key, rules)?.noting(kept.journal, overflow)));
+            let KeptFiles { route_key, journal, overflow } = kept;
+            let key = route_key.unwrap_or_else(|| end_roles::route_key(None));
+            let made = key.and_then(|key| Ok(Sender::new(id, seat, key, rules)?.noting(journal, overflow)));
             send(ready, made, command, stop)
         }
         Command::Relay(command) => relay(ready, rules, &command, machine, stop),
@@ -286,11 +266,25 @@ pub fn read_plan(control: &dyn Control, transfer: &TransferId, key: &str) -> Res
     Ok(plan)
 }
 
-fn receive(ready: &ReadyFile, rules: RateRules, command: command::Receive, stop: &Stop) -> Result<ExitCode, CliError> {
+/// `route_key`: of a receiver that may reach its destination through relays.
+fn receive(
+    ready: &ReadyFile,
+    rules: RateRules,
+    command: command::Receive,
+    route_key: Option<Result<Ed25519KeyPair, CliError>>,
+    stop: &Stop,
+) -> Result<ExitCode, CliError> {
     let (control, plan) = with_plan(&command.control, &command.transfer_id, &command.plan, stop)?;
     let addresses: Vec<_> = command.listen.iter().map(|address| address.0).collect();
     let asker = Asker { control: Some(&control), transfer: &command.transfer_id, epoch: Some(command.epoch), stop };
-    let (destination, preserve) = kinds::receiving_destination(&command, &asker)?;
+    let (destination, bucket) = kinds::receiving_destination(&command, &asker)?;
+    let router = bucket.is_some().then(|| route_key.unwrap_or_else(|| end_roles::route_key(None))).transpose()?;
+    let router = router.map(|key| Arc::new(Router { transfer: command.transfer_id.clone(), key }));
+    if let Some((bucket, router)) = bucket.zip(router.as_ref()) {
+        let (transfer, control, rules) = (command.transfer_id.clone(), Arc::clone(&control) as Arc<dyn Control>, rules.clone());
+        let (seat, epoch, router) = (command.seat, command.epoch, Arc::clone(router));
+        follow(StoreWays { transfer, seat, epoch, bucket, router, rules, control }, stop)?;
+    }
     let config = receive::Config {
         transfer: command.transfer_id,
         seat: command.seat,
@@ -304,11 +298,15 @@ fn receive(ready: &ReadyFile, rules: RateRules, command: command::Receive, stop:
         limits: Limits::RECEIVER,
         verify: command.verify,
         placing_threads: kinds::placing_threads(&command.end),
-        preserve,
+        preserve: command.end.preserve(),
         many_senders: command.many_senders,
         many_receivers: command.many_receivers,
     };
-    run_receiver(config, control, &addresses, ready, stop)
+    run_receiver(config, control, (&addresses, router.as_deref()), ready, stop)
+}
+
+fn follow(ways: StoreWays, stop: &Stop) -> Result<(), CliError> {
+    ways.follow(stop).map_err(|error| CliError::failed(Failure::Signals, error))
 }
 
 /// `made`: the sender, or why this machine can have none, which is told as any other end.
@@ -321,7 +319,7 @@ fn send(ready: &ReadyFile, made: Result<Sender, CliError>, command: command::Sen
     if let Err(CliError::Failed { class, cause }) = &begun {
         announce_failure(&*control, stop, command.transfer_id.clone(), command.seat, command.epoch, *class, cause);
     }
-    let sender = begun?;
+    let (sender, rules) = (begun?, rules()?);
     let keepalive = Duration::from_secs(command.keepalive_seconds);
     let options = SendOptions {
         keepalive,
@@ -333,8 +331,13 @@ fn send(ready: &ReadyFile, made: Result<Sender, CliError>, command: command::Sen
         many_receivers: command.many_receivers,
     };
     let asker = Asker { control: Some(&control), transfer: &command.transfer_id, epoch: Some(command.epoch), stop };
-    let source = kinds::source(&command.end, command.seat, &asker)?.into();
-    sender.run((plan, command.plan), command.control.prefix, source, options, control, stop)
+    let (source, bucket) = kinds::sending_source(&command.end, command.seat, &asker)?;
+    if let Some(bucket) = bucket {
+        let (transfer, control, router) = (command.transfer_id.clone(), Arc::clone(&control) as Arc<dyn Control>, sender.router());
+        let (seat, epoch) = (command.seat, command.epoch);
+        follow(StoreWays { transfer, seat, epoch, bucket, router, rules, control }, stop)?;
+    }
+    sender.run((plan, command.plan), command.control.prefix, source.into(), options, control, stop)
 }
 
 fn relay(ready: &ReadyFile, rules: RateRules, command: &command::Relay, machine: Option<&str>, stop: &Stop) -> Result<ExitCode, CliError> {

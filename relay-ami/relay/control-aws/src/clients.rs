@@ -1,5 +1,6 @@
 //! Clients of the services of AWS: time limits, retries, and whose quota of retries is whose.
 
+use std::net::SocketAddrV4;
 use std::time::Duration;
 
 use aws_config::imds::credentials::ImdsCredentialsProvider;
@@ -180,6 +181,17 @@ impl Clients {
 /// If that cannot be a proxy.
 pub fn http_client() -> Result<SharedHttpClient, ControlError> {
     Ok(http_through(proxy::from_environment()?))
+}
+
+/// Connections by a proxy at this address, of whom nobody else has the secret.
+///
+/// # Errors
+///
+/// Never for an address of this kind.
+pub fn http_client_by(proxy: SocketAddrV4, user: &str, secret: &str) -> Result<SharedHttpClient, ControlError> {
+    let config = ProxyConfig::https(format!("http://{proxy}").as_str());
+    let config = config.map_err(|error| ControlError::Malformed { what: "proxy".to_owned(), why: error.to_string() })?;
+    Ok(http_through(Some(config.with_basic_auth(user, secret))))
 }
 
 fn http_through(proxy: Option<ProxyConfig>) -> SharedHttpClient {

@@ -255,7 +255,7 @@ impl Large {
 }
 
 impl LargeFile for Large {
-    fn begin_part(&self) -> io::Result<()> {
+    fn begin_part(&self, _part: u64, _path: &str) -> io::Result<()> {
         if self.file.metadata()?.len() == self.header.size {
             return Ok(());
         }

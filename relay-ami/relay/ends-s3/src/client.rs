@@ -16,8 +16,10 @@ use aws_sdk_s3::config::{
 };
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use tokio::runtime::Runtime;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 
+use super::ways::{Way, Ways};
 use super::written::Written;
 
 /// Threads that run calls. A call mostly waits; encryption of what it carries is what costs.
@@ -92,14 +94,15 @@ impl Setup {
     }
 }
 
-/// A bucket that is called from threads that block.
+/// A bucket that is called from threads that block; by the way of a path, if one is named.
 #[derive(Clone)]
-pub struct Bucket(Arc<Inner>, Arc<Written>);
+pub struct Bucket(Arc<Inner>, Arc<Written>, Option<Arc<str>>);
 
 struct Inner {
     place: Place,
-    s3: Client,
-    is_plain: bool,
+    ways: Ways,
+    /// `host:port` where it is called without TLS.
+    plain: Option<String>,
     /// Gone only while this is dropped.
     runtime: Option<Runtime>,
 }
@@ -127,19 +130,43 @@ impl Bucket {
             .response_checksum_validation(ResponseChecksumValidation::WhenRequired)
             // Where somebody else serves S3, there is no host name per bucket.
             .force_path_style(setup.endpoint.is_some());
-        let is_plain = setup.endpoint.as_ref().is_some_and(|endpoint| endpoint.starts_with("http:"));
+        let plain = setup.endpoint.as_deref().and_then(|endpoint| endpoint.strip_prefix("http://"));
+        let plain = plain.map(|rest| rest.split('/').next().unwrap_or(rest).to_owned());
+        let plain = plain.map(|host| if host.contains(':') { host } else { format!("{host}:80") });
         let config = match setup.endpoint {
             Some(endpoint) => config.endpoint_url(endpoint),
             None => config,
         };
         let s3 = runtime.block_on(async { Client::from_conf(config.build()) });
-        Ok(Self(Arc::new(Inner { place, s3, is_plain, runtime: Some(runtime) }), Arc::default()))
+        Ok(Self(Arc::new(Inner { place, ways: Ways::new(s3), plain, runtime: Some(runtime) }), Arc::default(), None))
     }
 
     /// The same, to which objects are written so.
     #[must_use]
     pub fn writing(&self, written: Written) -> Self {
-        Self(Arc::clone(&self.0), Arc::new(written))
+        Self(Arc::clone(&self.0), Arc::new(written), self.2.clone())
+    }
+
+    /// The same, called by the way of this path while there is such a way, and it serves.
+    #[must_use]
+    pub fn by(&self, path: Option<Arc<str>>) -> Self {
+        Self(Arc::clone(&self.0), Arc::clone(&self.1), path)
+    }
+
+    /// All ways to it but the direct one.
+    #[must_use]
+    pub fn ways(&self) -> &Ways {
+        &self.0.ways
+    }
+
+    /// Waits until one more large request may be under way; it may until what this returns is dropped.
+    pub(crate) async fn turn(&self) -> Option<OwnedSemaphorePermit> {
+        self.0.ways.of(self.2.as_deref()).turn().await
+    }
+
+    /// The way by which it is called now.
+    pub(crate) fn way(&self) -> Arc<Way> {
+        self.0.ways.of(self.2.as_deref())
     }
 
     #[must_use]
@@ -152,14 +179,21 @@ impl Bucket {
         &self.0.place
     }
 
+    /// Without relays.
     #[must_use]
     pub fn s3(&self) -> &Client {
-        &self.0.s3
+        self.0.ways.direct()
     }
 
     /// Whether it is called without TLS: else what is sent is protected, and needs no signature of its own.
     pub(crate) fn is_plain(&self) -> bool {
-        self.0.is_plain
+        self.0.plain.is_some()
+    }
+
+    /// `host:port` of the store, where it is called without TLS.
+    #[must_use]
+    pub fn plain_host(&self) -> Option<&str> {
+        self.0.plain.as_deref()
     }
 
     /// A call that sends so many bytes takes its time.

@@ -13,4 +13,5 @@ pub mod objects;
 mod persistence;
 pub mod source;
 pub mod uploads;
+pub mod ways;
 pub mod written;

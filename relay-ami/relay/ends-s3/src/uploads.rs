@@ -55,8 +55,9 @@ impl Bucket {
 
     pub async fn put_part(&self, upload: &Upload, part: u64, payload: &Payload) -> Result<StoredPart, Fault> {
         persist(|| async {
-            let call = self
-                .s3()
+            let way = self.way();
+            let call = way
+                .client()
                 .upload_part()
                 .bucket(&self.place().bucket)
                 .key(&upload.key)
@@ -67,7 +68,7 @@ impl Bucket {
                 .body(payload.stream());
             let call = self.sending(call.customize(), payload.crc().length());
             let call = if self.is_plain() { call } else { call.disable_payload_signing() };
-            let answer = call.send().await.map_err(|error| Fault::of(&error))?;
+            let answer = way.heard(call.send().await.map_err(|error| Fault::of(&error)))?;
             Ok(StoredPart { etag: answer.e_tag.unwrap_or_default(), crc: payload.crc() })
         })
         .await

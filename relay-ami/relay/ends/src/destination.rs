@@ -100,6 +100,10 @@ pub trait OpenDestination: Send + Sync {
     fn capabilities(&self) -> Capabilities;
     /// Begins a whole file, a link, another name of a file that is in its place, or a special file. Nobody sees it before it is placed.
     fn small(&self, header: &SegmentHeader) -> io::Result<Box<dyn SmallFile>>;
+    /// The same, of a chunk that came on this path: a kind that is reached on several ways takes the one of the path.
+    fn small_by(&self, header: &SegmentHeader, _path: &str) -> io::Result<Box<dyn SmallFile>> {
+        self.small(header)
+    }
     /// Returns the first file that `fits` of those that may be earlier versions of an entry; none where this kind has none to offer.
     fn basis(&self, _header: &SegmentHeader, _fits: &mut dyn FnMut(&dyn Basis) -> bool) -> io::Result<Option<Box<dyn Basis>>> {
         Ok(None)
@@ -223,8 +227,9 @@ pub struct Hole {
 
 /// A large file on its way to its place. It stays until it is placed or given up.
 pub trait LargeFile: Send + Sync {
-    /// A part is about to be written. What somebody has done to the file meanwhile may show now, and no longer once it is.
-    fn begin_part(&self) -> io::Result<()> {
+    /// A part is about to be written, by its number, which comes on this path. What somebody has done to the file meanwhile may show now,
+    /// and no longer once it is.
+    fn begin_part(&self, _part: u64, _path: &str) -> io::Result<()> {
         Ok(())
     }
     fn write(&self, bytes: &[u8], offset: u64) -> io::Result<()>;

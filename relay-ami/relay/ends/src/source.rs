@@ -2,6 +2,7 @@
 
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::Version;
 use cpt_wire::digest::Digest;
@@ -9,6 +10,7 @@ use cpt_wire::documents::entry::{ListingEntry, Segment};
 use cpt_wire::documents::event::SkipReason;
 use cpt_wire::documents::selection::Reason;
 use cpt_wire::documents::survey::Place;
+use cpt_wire::documents::text::PathId;
 
 /// The paths of a request, and nothing that is not beneath them: a listing or manifest may name whatever it likes.
 pub trait Source: Send + Sync {
@@ -29,6 +31,11 @@ pub trait Source: Send + Sync {
     /// Opens the file of a segment, which must be as it was listed: size and modification time. A link must point where it pointed. None
     /// where a segment has no bytes to be read.
     fn open<'a>(&'a self, segment: &'a Segment) -> Result<Option<Box<dyn SourceFile + 'a>>, SourceFailure>;
+
+    /// The same source, which is read by the way of a path, where it is reached on several ways.
+    fn by(&self, _path: &PathId) -> Option<Arc<dyn Source>> {
+        None
+    }
 
     /// The digest of a file as it is now. What the listing calls its `source` is, decoded, the key by which this kind finds it: of a tree
     /// its path.

@@ -105,7 +105,7 @@ struct RuleText {
     megabytes_per_second: f64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Rule {
     network: u32,
     mask: u32,
@@ -113,7 +113,7 @@ struct Rule {
 }
 
 /// Caps by destination; the first match wins. One bucket per rule and process.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct RateRules(Vec<Rule>);
 
 impl RateRules {

@@ -10,7 +10,7 @@ use crate::secure::keys::random;
 use crate::secure::outlet::Outlet;
 use crate::sockets::acceptor::Unauthenticated;
 use crate::sockets::net::{dial, tune};
-use crate::sockets::splice::pump;
+use crate::sockets::splice::both_ways;
 use crate::wire::WireError;
 use crate::wire::route::{Action, Challenge, RouteHeader, STATUS_FAILED, STATUS_OK, STATUS_UNREACHABLE, read_signed};
 
@@ -88,7 +88,7 @@ fn act(relay: &Relay, mut socket: TcpStream, action: Action) -> Result<(), Strea
         Action::Forward(next) => {
             let onward = dial_next(&mut socket, next)?;
             socket.write_all(&[STATUS_OK])?;
-            forward(relay, socket, onward).map_err(StreamError::Io)
+            both_ways(&outlet(relay, socket), &outlet(relay, onward), &relay.moved).map_err(StreamError::Io)
         }
         Action::Sink { milliseconds } => {
             socket.write_all(&[STATUS_OK])?;
@@ -120,17 +120,5 @@ fn dial_next(socket: &mut TcpStream, next: SocketAddrV4) -> Result<TcpStream, St
         // The sender learns which hop is to blame; that it may be gone itself changes nothing.
         let _ = socket.write_all(&[STATUS_UNREACHABLE]);
         StreamError::Unreachable(next, error)
-    })
-}
-
-fn forward(relay: &Relay, socket: TcpStream, onward: TcpStream) -> io::Result<()> {
-    let (here, there) = (outlet(relay, socket), outlet(relay, onward));
-    std::thread::scope(|scope| {
-        let back = std::thread::Builder::new()
-            .stack_size(crate::defaults::STACK_BYTES)
-            .spawn_scoped(scope, || pump(&there.socket(), &here, &relay.moved))?;
-        let forth = pump(&here.socket(), &there, &relay.moved);
-        let back = back.join().unwrap_or_else(|_| Err(io::Error::other("the stream's way back panicked")));
-        forth.and(back)
     })
 }

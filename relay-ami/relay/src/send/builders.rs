@@ -104,6 +104,7 @@ pub fn membership(version: u64, receivers: &[&str], retired: Vec<Retired>) -> Me
         hops: Vec::new(),
         receiver: address,
         lanes: 1,
+        store: false,
         from: Seat::SENDER,
         to: Seat::new(to).unwrap(),
     };

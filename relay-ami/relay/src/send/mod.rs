@@ -75,7 +75,7 @@ pub struct Config {
     /// Prefix of objects' keys; it ends with a slash or is empty.
     pub prefix: String,
     pub source: Arc<dyn Source>,
-    pub router: Router,
+    pub router: Arc<Router>,
     pub identity: Identity,
     pub rules: RateRules,
     /// Pause between two keepalives to a relay.

@@ -8,9 +8,19 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{Errno, ioctl_fionread};
 use rustix::pipe::{SpliceFlags, fcntl_setpipe_size, pipe, splice};
 
-use crate::defaults::{GATHER_BYTES, GATHER_TIME, PIPE_BYTES};
+use crate::defaults::{GATHER_BYTES, GATHER_TIME, PIPE_BYTES, STACK_BYTES};
 use crate::secure::outlet::Outlet;
 use crate::sockets::socket_options::set_low_water;
+
+/// Passes bytes on in both directions, until both have ended.
+pub fn both_ways(here: &Outlet, there: &Outlet, moved: &AtomicU64) -> io::Result<()> {
+    std::thread::scope(|scope| {
+        let back = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, || pump(&there.socket(), here, moved))?;
+        let forth = pump(&here.socket(), there, moved);
+        let back = back.join().unwrap_or_else(|_| Err(io::Error::other("the stream's way back panicked")));
+        forth.and(back)
+    })
+}
 
 /// Moves bytes until `from` ends, then passes the end on. Counts them in `moved`. Back-pressure is the pipe's and the
 /// sockets' own: nothing is read that the next hop does not take.

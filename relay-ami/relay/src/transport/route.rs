@@ -39,11 +39,16 @@ pub struct Router {
 impl Router {
     /// Opens a stream that ends at the receiver, where TLS begins.
     pub fn open(&self, path: &Path) -> Result<TcpStream, RouteError> {
-        let first = path.hops.first();
-        let socket = connect(first, first.map_or(path.receiver, |hop| hop.address))?;
-        for (at, hop) in path.hops.iter().enumerate() {
-            let next = path.hops.get(at + 1);
-            let address = next.map_or(path.receiver, |next| next.address);
+        self.through(path.between_ends(), path.receiver)
+    }
+
+    /// Opens a stream that ends at this address, which the last of these relays dials.
+    pub fn through(&self, hops: &[Hop], last: Address) -> Result<TcpStream, RouteError> {
+        let first = hops.first();
+        let socket = connect(first, first.map_or(last, |hop| hop.address))?;
+        for (at, hop) in hops.iter().enumerate() {
+            let next = hops.get(at + 1);
+            let address = next.map_or(last, |next| next.address);
             self.ask(&socket, hop, next, Action::Forward(address.0))?;
         }
         Ok(socket)

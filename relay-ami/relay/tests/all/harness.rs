@@ -64,7 +64,7 @@ pub struct Transfer {
     to: Option<Box<dyn Fn() -> Box<dyn Destination>>>,
     /// Several receivers write there, each with its seat.
     pub shared: Option<Shared>,
-    router: Option<Router>,
+    router: Arc<Router>,
     limit_mbps: Option<u64>,
     lease: Option<BudgetLease>,
 }
@@ -154,7 +154,7 @@ impl Transfer {
             control,
             plan,
             router_key: route_public(&router.key),
-            router: Some(router),
+            router,
             verify: Verify::Digest,
             preserve: Preserve::default(),
             selection: Default::default(),
@@ -310,7 +310,7 @@ impl Transfer {
             plan_key: plan::PLAN_KEY.to_owned(),
             prefix: String::new(),
             source: self.from.clone().unwrap_or_else(|| Arc::new(PosixSource::new(vec![self.source().join("")]))),
-            router: self.router.take().unwrap_or_else(|| kept_router(self.directory.path(), &self.id)),
+            router: Arc::clone(&self.router),
             identity,
             rules: RateRules::default(),
             keepalive: self.keepalive,
@@ -327,8 +327,8 @@ impl Transfer {
         Running { stop, address: SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0), thread }
     }
 
-    pub fn router(&self) -> &Router {
-        self.router.as_ref().expect("before the sender starts")
+    pub fn router(&self) -> &Arc<Router> {
+        &self.router
     }
 
     /// Sends what is planned by two new ends; files that were sent.
@@ -352,8 +352,8 @@ fn filled(fill: impl FnOnce(&Path)) -> (tempfile::TempDir, PosixSource) {
     (directory, PosixSource::new(vec![source.join("")]))
 }
 
-fn kept_router(directory: &Path, id: &TransferId) -> Router {
-    Router { transfer: id.clone(), key: kept_route_key(&directory.join("route.key")).unwrap() }
+fn kept_router(directory: &Path, id: &TransferId) -> Arc<Router> {
+    Arc::new(Router { transfer: id.clone(), key: kept_route_key(&directory.join("route.key")).unwrap() })
 }
 
 fn listen() -> (Vec<TcpListener>, SocketAddrV4) {
@@ -380,6 +380,7 @@ pub fn path(name: &str, hops: &[SocketAddrV4], receiver: SocketAddrV4) -> member
         hops,
         receiver: Address(receiver),
         lanes: 2,
+        store: false,
         from: Seat::SENDER,
         to: Seat::RECEIVER,
     }

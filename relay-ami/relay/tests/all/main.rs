@@ -46,6 +46,7 @@ mod silence;
 mod slow_disks;
 mod sources;
 mod speaker;
+mod store_ways;
 mod times;
 mod transfers;
 mod unauthenticated;

@@ -284,7 +284,7 @@ impl Home {
     pub fn sender_thread(&self, plan: &TransferPlan, proof: Proof, living: Option<(PathBuf, Change)>) -> Running {
         let stop = Stop::new().unwrap();
         let (identity, epoch) = (Identity::generate().unwrap(), self.next_epoch(Seat::SENDER));
-        let router = Router { transfer: plan.transfer_id.clone(), key: kept_route_key(&self.path.join("route.key")).unwrap() };
+        let router = Arc::new(Router { transfer: plan.transfer_id.clone(), key: kept_route_key(&self.path.join("route.key")).unwrap() });
         let route_public_key = Some(peer::to_text(&route_public(&router.key)));
         let key = KeyRecord { epoch, tls_public_key: peer::to_text(identity.public()), route_public_key, address: None };
         self.directory().publish_key(Seat::SENDER, &key).unwrap();

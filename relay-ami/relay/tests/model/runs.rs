@@ -216,6 +216,7 @@ impl World {
             hops: Vec::new(),
             receiver: Address(address),
             lanes: run.lanes,
+            store: false,
             from: Seat::SENDER,
             to: Seat::RECEIVER,
         };

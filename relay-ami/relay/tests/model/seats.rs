@@ -158,7 +158,7 @@ impl<'a> Site<'a> {
             self.joints.insert(number, (from, to, address, generation));
             let path_id = PathId::new(if number == 0 { "direct".to_owned() } else { format!("direct-{number}") }).unwrap();
             let (hops, receiver, lanes) = (Vec::new(), Address(address), self.seats.lanes);
-            paths.push(Path { path_id, generation, hops, receiver, lanes, from, to });
+            paths.push(Path { path_id, generation, hops, receiver, lanes, store: false, from, to });
         }
         let part = self.seats.rate_mbps as f64 / senders.len() as f64;
         let share = |seat_id: &Seat| Share { seat_id: *seat_id, bandwidth_limit_mbps: Some(part), budget_lease: None, limit_lease: None };

@@ -19,6 +19,11 @@ use crate::fault::{Fault, Meaning};
 pub struct Large(pub Arc<Inner>);
 
 impl LargeFile for Large {
+    fn begin_part(&self, part: u64, path: &str) -> io::Result<()> {
+        lock(&self.0.parts).entry(part).or_default().path = Some(path.into());
+        Ok(())
+    }
+
     fn write(&self, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
         let mut parts = lock(&self.0.parts);
         while !bytes.is_empty() {

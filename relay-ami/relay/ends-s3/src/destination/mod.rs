@@ -54,6 +54,11 @@ impl BucketDestination {
         Self { bucket, preserve: Preserve::default(), seat: Seat::RECEIVER, has_others: false }
     }
 
+    #[must_use]
+    pub const fn bucket(&self) -> &Bucket {
+        &self.bucket
+    }
+
     /// The same, of which more than the default is asked.
     #[must_use]
     pub fn preserving(self, preserve: Preserve) -> Self {

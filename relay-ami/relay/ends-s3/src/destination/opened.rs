@@ -4,8 +4,6 @@ use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use tokio::sync::Semaphore;
-
 use cpt_ends::{Capabilities, Gathered, GoesOn, LargeFile, Left, OpenDestination, Placed, SmallFile, View};
 use cpt_process::thread::lock;
 use cpt_wire::digest::{Digest, Proof};
@@ -31,8 +29,6 @@ use crate::client::Bucket;
 use crate::fault::Fault;
 use crate::uploads::Upload;
 
-/// Parts that are sent at once: as many as a link of 10 Gbit/s needs at 85 MB/s for each.
-const SENDING: usize = 16;
 /// Of one object.
 const MOST_PARTS: u64 = 10_000;
 /// Bytes in memory that wait to be sent or put, and parts where these are larger than that.
@@ -46,7 +42,6 @@ pub struct Shared {
     pub notes: Notes,
     /// None where this receiver is the only one.
     pub others: Option<Others>,
-    pub sending: Semaphore,
     /// Parts that were sent since the last sync.
     transits: Mutex<Vec<Transit>>,
     pub large: Mutex<BTreeMap<u64, Arc<Inner>>>,
@@ -97,15 +92,7 @@ impl Opened {
         let notes = if has_others { bucket.wait(notes.beside_others()).map_err(failed)? } else { notes };
         strays.iter().try_for_each(|upload| bucket.wait(bucket.abort(upload))).map_err(failed)?;
         let left = Left { placed: known.placed, begun: known.begun.keys().copied().collect() };
-        let shared = Shared {
-            bucket: bucket.clone(),
-            part_size,
-            notes,
-            others,
-            sending: Semaphore::new(SENDING),
-            transits: Mutex::default(),
-            large: Mutex::default(),
-        };
+        let shared = Shared { bucket: bucket.clone(), part_size, notes, others, transits: Mutex::default(), large: Mutex::default() };
         let presence = Presence::new(bucket, has_others.then_some(own));
         Ok((Self { shared: Arc::new(shared), seat, folder, of, begun: Mutex::new(known.begun), presence }, left))
     }
@@ -115,17 +102,29 @@ impl Opened {
     }
 }
 
+impl Opened {
+    fn key_of_small(&self, header: &SegmentHeader) -> io::Result<String> {
+        let key = key(self.shared.bucket.place(), &header.path)?;
+        if header.kind == Kind::File {
+            return Ok(key);
+        }
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "a bucket has files only"))
+    }
+}
+
 impl OpenDestination for Opened {
     fn capabilities(&self) -> Capabilities {
         CAPABILITIES
     }
 
     fn small(&self, header: &SegmentHeader) -> io::Result<Box<dyn SmallFile>> {
-        let key = key(self.shared.bucket.place(), &header.path)?;
-        if header.kind != Kind::File {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "a bucket has files only"));
-        }
+        let key = self.key_of_small(header)?;
         Ok(Box::new(Small::new(&self.shared, key, header)))
+    }
+
+    fn small_by(&self, header: &SegmentHeader, path: &str) -> io::Result<Box<dyn SmallFile>> {
+        let key = self.key_of_small(header)?;
+        Ok(Box::new(Small::new(&self.shared, key, header).by(path)))
     }
 
     fn large(&self, header: &SegmentHeader) -> io::Result<(Box<dyn LargeFile>, BTreeMap<u64, Digest>)> {
@@ -161,7 +160,8 @@ impl OpenDestination for Opened {
     }
 
     fn most_unsynced(&self) -> Option<u64> {
-        Some(UNSYNCED.max(UNSYNCED_PARTS * self.shared.part_size))
+        let ways = 1 + self.shared.bucket.ways().count();
+        Some(UNSYNCED.max(UNSYNCED_PARTS * self.shared.part_size) * ways as u64)
     }
 
     /// All parts that were sent have come, or have failed: each says so itself.

@@ -17,6 +17,7 @@ use crate::objects::Payload;
 /// In memory until it is put: a bundle of them is no larger than a chunk.
 pub struct Small {
     of: Arc<Shared>,
+    path: Option<Arc<str>>,
     key: String,
     metadata: HashMap<String, String>,
     bytes: Vec<u8>,
@@ -26,7 +27,12 @@ pub struct Small {
 impl Small {
     pub fn new(of: &Arc<Shared>, key: String, header: &SegmentHeader) -> Self {
         let (of, metadata, is_read_back) = (Arc::clone(of), metadata::of(header), AtomicBool::default());
-        Self { of, key, metadata, bytes: Vec::new(), is_read_back }
+        Self { of, path: None, key, metadata, bytes: Vec::new(), is_read_back }
+    }
+
+    /// The same, which has come on this path.
+    pub fn by(self, path: &str) -> Self {
+        Self { path: Some(path.into()), ..self }
     }
 }
 
@@ -48,8 +54,8 @@ impl SmallFile for Small {
     }
 
     fn place(self: Box<Self>, _path: &[u8]) -> io::Result<Option<Version>> {
-        let Self { of, key, metadata, bytes, is_read_back } = *self;
-        let (bucket, payload) = (&of.bucket, Payload::new(bytes));
+        let Self { of, path, key, metadata, bytes, is_read_back } = *self;
+        let (bucket, payload) = (&of.bucket.by(path), Payload::new(bytes));
         let put = bucket.wait(async {
             match &of.others {
                 None => bucket.put(&key, &payload, Some(&metadata)).await.map(Some),

@@ -49,6 +49,8 @@ pub enum Phase {
 /// One part, from its first byte on.
 #[derive(Default)]
 pub struct Part {
+    /// On which it comes.
+    pub path: Option<Arc<str>>,
     /// What comes of it.
     pub buffer: Option<Vec<u8>>,
     pub transit: Option<Transit>,
@@ -93,10 +95,11 @@ impl Inner {
         Ok(upload)
     }
 
-    async fn send(self: Arc<Self>, part: u64, payload: Payload) -> Result<StoredPart, Fault> {
+    async fn send(self: Arc<Self>, part: u64, payload: Payload, path: Option<Arc<str>>) -> Result<StoredPart, Fault> {
         let upload = self.upload().await?;
-        let _one_of_some = self.of.sending.acquire().await;
-        self.of.bucket.put_part(&upload, part, &payload).await
+        let bucket = self.of.bucket.by(path);
+        let _one_of_some = bucket.turn().await;
+        bucket.put_part(&upload, part, &payload).await
     }
 
     /// Gives it up.
@@ -137,7 +140,7 @@ impl Inner {
         let part = parts.entry(number).or_default();
         let Some(buffer) = part.buffer.take() else { return };
         let payload = Payload::new(buffer);
-        let send = Arc::clone(self).send(number, payload.clone());
+        let send = Arc::clone(self).send(number, payload.clone(), part.path.clone());
         let transit = Transit::begin(&self.of.bucket, payload, part.transit.take(), send);
         self.of.remember(transit.clone());
         part.transit = Some(transit);

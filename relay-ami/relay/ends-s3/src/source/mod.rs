@@ -17,6 +17,7 @@ mod reader;
 mod state;
 
 use std::io;
+use std::sync::Arc;
 
 use crate::client::Bucket;
 use chosen::Chosen;
@@ -28,7 +29,7 @@ use cpt_wire::documents::end::ArchivedRule;
 use cpt_wire::documents::entry::{Kind, Segment};
 use cpt_wire::documents::percent;
 use cpt_wire::documents::selection::Selection;
-use cpt_wire::documents::text::KeepName;
+use cpt_wire::documents::text::{KeepName, PathId};
 use heads::Heads;
 use listing::Wish;
 use opened::{Opened, changed, unreadable};
@@ -40,6 +41,7 @@ const LISTERS: usize = 20;
 const DIGESTED_BYTES: usize = 256 << 10;
 
 /// What lies below a prefix of a bucket.
+#[derive(Clone)]
 pub struct BucketSource {
     bucket: Bucket,
     selection: Selection,
@@ -150,6 +152,11 @@ impl Source for BucketSource {
         let source = percent::decode(&segment.source).map_err(|why| changed(segment, &why))?;
         let key = self.key(&source).map_err(|why| unreadable(segment, why.to_owned(), false))?;
         Ok(Some(Box::new(Opened::new(&self.bucket, segment, key)?)))
+    }
+
+    fn by(&self, path: &PathId) -> Option<Arc<dyn Source>> {
+        let bucket = self.bucket.by(Some(path.as_str().into()));
+        Some(Arc::new(Self { bucket, ..self.clone() }))
     }
 
     fn digest(&self, key: &[u8]) -> io::Result<Digest> {

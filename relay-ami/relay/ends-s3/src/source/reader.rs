@@ -13,6 +13,7 @@ use tokio::time::timeout;
 use crate::client::Bucket;
 use crate::fault::{Fault, Meaning};
 use crate::persistence::{Pauses, persist};
+use crate::ways::Way;
 use cpt_process::thread::lock;
 
 /// Without a byte for so long, a body is asked for anew from there.
@@ -112,9 +113,8 @@ impl<'a> Reader<'a> {
 /// Asks for a range of an object; of the one that is open, where there is one.
 async fn get(bucket: &Bucket, key: &str, range: Option<(u64, u64)>, open: Option<&Reader<'_>>) -> Result<GetObjectOutput, Fault> {
     let place = bucket.place();
-    let request = || {
-        bucket
-            .s3()
+    let request = |way: &Way| {
+        way.client()
             .get_object()
             .bucket(&place.bucket)
             .key(key)
@@ -127,7 +127,11 @@ async fn get(bucket: &Bucket, key: &str, range: Option<(u64, u64)>, open: Option
             .config_override(Builder::new().stalled_stream_protection(StalledStreamProtectionConfig::disabled()))
             .send()
     };
-    persist(|| async { request().await.map_err(|error| Fault::of(&error)) }).await
+    persist(|| async {
+        let way = bucket.way();
+        way.heard(request(&way).await.map_err(|error| Fault::of(&error)))
+    })
+    .await
 }
 
 fn length_of(answer: &GetObjectOutput) -> u64 {

@@ -43,7 +43,7 @@ fn whole(to: &dyn OpenDestination, entry: u64, written: &[u8], came: &[u8]) -> V
 
 fn part(to: &dyn OpenDestination, files: &Files, offset: u64, written: &[u8], came: &[u8]) -> Vec<Landed> {
     let length = PART.min(SIZE - offset);
-    let part = files.part(to, &header(9, offset, length), PART).unwrap().unwrap();
+    let part = files.part(to, &header(9, offset, length), PART, "direct").unwrap().unwrap();
     let at = usize::try_from(offset).unwrap();
     let bytes = at..at + usize::try_from(length).unwrap();
     part.file.write(part.index, part.token, offset, &written[bytes.clone()]).unwrap();

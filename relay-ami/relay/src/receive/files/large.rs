@@ -243,7 +243,7 @@ impl Files {
     }
 
     /// Takes a part for writing; none when its file is complete already, or left out.
-    pub fn part(&self, destination: &dyn OpenDestination, header: &SegmentHeader, part_size: u64) -> io::Result<Option<Part>> {
+    pub fn part(&self, destination: &dyn OpenDestination, header: &SegmentHeader, part_size: u64, path: &str) -> io::Result<Option<Part>> {
         let invalid = |why: &str| io::Error::other(format!("part at {} of entry {}: {why}", header.offset, header.entry));
         if part_size == 0 || !header.offset.is_multiple_of(part_size) || header.length != part_size.min(header.size - header.offset) {
             return Err(invalid("does not lie on the plan's chunk size"));
@@ -274,7 +274,7 @@ impl Files {
         let mut state = file.state.write().unwrap_or_else(PoisonError::into_inner);
         // A part that is on the disk is not written again: its resend may break off, or bring what the source is now.
         if state.synced.get(index).is_some_and(Option::is_none) {
-            file.file.begin_part()?;
+            file.file.begin_part(index as u64, path)?;
             state.writers.insert(index, token);
         }
         drop(state);

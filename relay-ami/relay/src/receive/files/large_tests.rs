@@ -42,17 +42,17 @@ fn a_part_taken_over_half_way_counts_only_for_the_stream_that_wrote_all_of_it() 
     let (first, second) = content.split_at(usize::try_from(PART).unwrap());
     let digest = |bytes: &[u8], offset: u64| Proof::Blake3.part(offset).update(bytes).digest();
     let (first_digest, second_digest) = (digest(first, 0), digest(second, PART));
-    let broken = files.part(&*destination, &header(0), PART).unwrap().unwrap();
+    let broken = files.part(&*destination, &header(0), PART, "direct").unwrap().unwrap();
     broken.file.write(0, broken.token, 0, &first[..1024]).unwrap();
-    let resent = files.part(&*destination, &header(0), PART).unwrap().unwrap();
+    let resent = files.part(&*destination, &header(0), PART, "direct").unwrap().unwrap();
     broken.file.write(0, broken.token, 1024, &first[1024..]).unwrap();
     assert!(broken.file.synced(0, broken.token, first_digest, true).is_err());
 
     resent.file.write(0, resent.token, 0, first).unwrap();
     assert_eq!(resent.file.synced(0, resent.token, first_digest, true).unwrap(), Synced::Part);
-    let late = files.part(&*destination, &header(0), PART).unwrap().unwrap();
+    let late = files.part(&*destination, &header(0), PART, "direct").unwrap().unwrap();
     late.file.write(0, late.token, 0, &[0xff; 16]).unwrap();
-    let other = files.part(&*destination, &header(PART), PART).unwrap().unwrap();
+    let other = files.part(&*destination, &header(PART), PART, "direct").unwrap().unwrap();
     other.file.write(1, other.token, PART, second).unwrap();
     assert!(matches!(other.file.synced(1, other.token, second_digest, true).unwrap(), Synced::File(_)));
     assert_eq!(std::fs::read(folder.path().join("file")).unwrap(), content);
@@ -66,12 +66,12 @@ fn a_file_that_comes_again_has_nothing_of_the_parts_that_came_before() {
         let (mut destination, mut files) = open(folder.path());
         let half = usize::try_from(PART).unwrap();
         let bring = |destination: &dyn OpenDestination, files: &Files, offset: u64, byte: u8| {
-            let part = files.part(destination, &header(offset), PART).unwrap().unwrap();
+            let part = files.part(destination, &header(offset), PART, "direct").unwrap().unwrap();
             let bytes = vec![byte; half];
             part.file.write(part.index, part.token, offset, &bytes).unwrap();
             part.file.synced(part.index, part.token, Proof::Blake3.part(offset).update(&bytes).digest(), true)
         };
-        let old = files.part(&*destination, &header(PART), PART).unwrap().unwrap();
+        let old = files.part(&*destination, &header(PART), PART, "direct").unwrap().unwrap();
         assert_eq!(bring(&*destination, &files, 0, 1).unwrap(), Synced::Part);
         if is_left_by_an_earlier_receiver {
             destination.sync_notes().unwrap();
@@ -96,7 +96,7 @@ fn a_part_that_an_earlier_receiver_left_counts_until_another_one_comes() {
     let digest = |bytes: &[u8], offset: u64| Proof::Blake3.part(offset).update(bytes).digest();
     let (old, new) = ([1; PART as usize], [2; PART as usize]);
     let land = |destination: &dyn OpenDestination, files: &Files, bytes: &[u8], offset: u64| {
-        let part = files.part(destination, &header(offset), PART).unwrap().unwrap();
+        let part = files.part(destination, &header(offset), PART, "direct").unwrap().unwrap();
         part.file.write(part.index, part.token, offset, bytes).unwrap();
         part.file.synced(part.index, part.token, digest(bytes, offset), true)
     };
@@ -126,15 +126,15 @@ fn a_part_that_was_half_written_over_is_none_for_the_next_receiver_and_the_other
     let header = |offset| SegmentHeader { size, ..header(offset) };
     let (destination, files) = open(folder.path());
     for (offset, expected) in [(0, Proof::Blake3.part(0).update(&old).digest()), (PART, digest(&old))] {
-        let part = files.part(&*destination, &header(offset), PART).unwrap().unwrap();
+        let part = files.part(&*destination, &header(offset), PART, "direct").unwrap().unwrap();
         part.file.write(part.index, part.token, offset, &old).unwrap();
         part.file.synced(part.index, part.token, expected, true).unwrap();
     }
     drop((destination, files));
     let (destination, files) = open(folder.path());
-    let other = files.part(&*destination, &header(PART), PART).unwrap().unwrap();
+    let other = files.part(&*destination, &header(PART), PART, "direct").unwrap().unwrap();
     assert!(other.file.synced(1, other.token, digest(&new), true).is_err(), "it is dropped");
-    let again = files.part(&*destination, &header(PART), PART).unwrap().unwrap();
+    let again = files.part(&*destination, &header(PART), PART, "direct").unwrap().unwrap();
     again.file.write(1, again.token, PART, &new[..PART as usize / 2]).unwrap();
     // Killed: nothing is synced or noted.
     drop((other, again, destination, files));
@@ -149,7 +149,7 @@ fn after(harm: impl Fn(&std::path::Path)) -> Option<Vec<u8>> {
     let digest = |offset| Proof::Blake3.part(offset).update(&[7; PART as usize]).digest();
     for (round, offset) in [0, PART, PART].into_iter().enumerate() {
         let (destination, files) = open(folder.path());
-        if let Some(part) = files.part(&*destination, &header(offset), PART).unwrap() {
+        if let Some(part) = files.part(&*destination, &header(offset), PART, "direct").unwrap() {
             part.file.write(part.index, part.token, offset, &[7; PART as usize]).unwrap();
             part.file.synced(part.index, part.token, digest(offset), true).unwrap();
         }
@@ -180,16 +180,20 @@ fn parts_of_a_partial_file_that_was_made_anew_do_not_count() {
 fn a_spoiled_header_that_came_first_does_not_stand_in_the_way_of_the_right_one() {
     let folder = tempfile::tempdir().unwrap();
     let (destination, files) = open(folder.path());
-    let spoiled = files.part(&*destination, &SegmentHeader { mode: 0o777, path: b"other".to_vec(), ..header(0) }, PART).unwrap().unwrap();
+    let spoiled =
+        files.part(&*destination, &SegmentHeader { mode: 0o777, path: b"other".to_vec(), ..header(0) }, PART, "direct").unwrap().unwrap();
     let bytes = [1; PART as usize];
     let digest = |offset| Proof::Blake3.part(offset).update(&bytes).digest();
     for (index, offset) in [(0, 0), (1, PART)] {
-        let part = files.part(&*destination, &header(offset), PART).unwrap().unwrap();
+        let part = files.part(&*destination, &header(offset), PART, "direct").unwrap().unwrap();
         part.file.write(index, part.token, offset, &bytes).unwrap();
         assert!(spoiled.file.synced(0, spoiled.token, digest(0), true).is_err());
         assert_eq!(part.file.synced(index, part.token, digest(offset), true).unwrap() != Synced::Part, index == 1);
         if index == 0 {
-            assert!(files.part(&*destination, &SegmentHeader { mode: 0o777, ..header(PART) }, PART).is_err(), "the right one counts");
+            assert!(
+                files.part(&*destination, &SegmentHeader { mode: 0o777, ..header(PART) }, PART, "direct").is_err(),
+                "the right one counts"
+            );
         }
     }
     assert!(!folder.path().join("other").exists());
@@ -207,9 +211,9 @@ fn a_file_whose_parts_all_came_to_one_receiver_waits_while_others_may_write_into
         (destination, Files::going_on_from(left, Proof::Blake3).beside_others())
     };
     let ((destination, files), (frozen, its_files)) = (open("r1"), open("r0"));
-    let early = its_files.part(&*frozen, &header(0), PART).unwrap().unwrap();
+    let early = its_files.part(&*frozen, &header(0), PART, "direct").unwrap().unwrap();
     let come = |files: &Files, destination: &dyn OpenDestination, offset: u64| {
-        let part = files.part(destination, &header(offset), PART).unwrap().unwrap();
+        let part = files.part(destination, &header(offset), PART, "direct").unwrap().unwrap();
         let bytes = vec![u8::from(offset > 0); usize::try_from(PART).unwrap()];
         part.file.write(part.index, part.token, offset, &bytes).unwrap();
         let digest = Proof::Blake3.part(offset).update(&bytes).digest();

@@ -29,8 +29,8 @@ pub struct Site {
 }
 
 impl Site {
-    /// Begins an entry. Fails where the destination does not take it.
-    pub fn target(&self, header: &SegmentHeader, is_part: bool) -> io::Result<Target> {
+    /// Begins an entry that comes on this path. Fails where the destination does not take it.
+    pub fn target(&self, header: &SegmentHeader, is_part: bool, path: &str) -> io::Result<Target> {
         let Self { destination, capabilities, .. } = self;
         let cannot = |what: &str| Err(io::Error::new(io::ErrorKind::InvalidInput, format!("the destination does not take {what}")));
         match header.kind {
@@ -38,14 +38,14 @@ impl Site {
             Kind::Symlink if !capabilities.links => cannot("symbolic links"),
             Kind::Hardlink if !capabilities.hard_links => cannot("hard links"),
             Kind::Special if !capabilities.special_files => cannot("special files"),
-            Kind::File if is_part => Ok(self.part(header)?.map_or(Target::Nowhere, Target::Part)),
-            Kind::File | Kind::Symlink | Kind::Hardlink | Kind::Special => Ok(Target::Whole(destination.small(header)?)),
+            Kind::File if is_part => Ok(self.part(header, path)?.map_or(Target::Nowhere, Target::Part)),
+            Kind::File | Kind::Symlink | Kind::Hardlink | Kind::Special => Ok(Target::Whole(destination.small_by(header, path)?)),
             Kind::Directory => Ok(Target::Directory),
         }
     }
 
-    fn part(&self, header: &SegmentHeader) -> io::Result<Option<Part>> {
-        self.files.part(&*self.destination, header, self.part_bytes)
+    fn part(&self, header: &SegmentHeader, path: &str) -> io::Result<Option<Part>> {
+        self.files.part(&*self.destination, header, self.part_bytes, path)
     }
 
     /// A chunk does not count.

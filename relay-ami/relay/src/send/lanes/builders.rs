@@ -90,7 +90,7 @@ pub fn common(chunks: u64) -> (Arc<Common>, Inboxes, Arc<InMemory>) {
             epoch: 1,
             proof,
             compress: Compress::Never,
-            router: Router { transfer: transfer.clone(), key: generate_route_key().unwrap() },
+            router: Arc::new(Router { transfer: transfer.clone(), key: generate_route_key().unwrap() }),
             identity: Identity::generate().unwrap(),
             peer_keys: PeerKeys::new(Arc::clone(&control)),
             rules: RateRules::default(),

@@ -101,7 +101,7 @@ impl Lane {
         let now = Instant::now();
         common.hearing.heard(&self.handle, now);
         let packer = (common.streams.compress == Compress::Auto).then(Packer::new).transpose().map_err(StreamError::from)?;
-        let mut writer = ChunkWriter::new(sealer, packer, common.reading.clone());
+        let mut writer = ChunkWriter::new(sealer, packer, common.reading.by(&self.path));
         tracing::info!(path = %self.path.path_id, generation = self.path.generation, lane = self.number, "lane begins");
         let speed = self.common.pace.begins(now);
         self.handle.begins(Arc::clone(&speed), now);

@@ -32,6 +32,7 @@ impl Broken {
             hops,
             receiver: address,
             lanes: 1,
+            store: false,
             from: Seat::SENDER,
             to: Seat::RECEIVER,
         };

@@ -173,7 +173,7 @@ impl Lanes {
         let lanes = || self.running.iter().filter(|lane| lane.until.is_none() && lane.path.path_id == path.path_id);
         let connected = || lanes().filter(|lane| lane.handle.is_connected());
         // Through relays the kernel tells of the first hop alone. Of a direct lane it knows the round trip before any greeting.
-        let is_direct = path.hops.is_empty();
+        let is_direct = path.between_ends().is_empty();
         let counters = |lane: &Running| lane.handle.counters().filter(|_| is_direct);
         let seen = lanes().filter_map(|lane| counters(lane)?.round_trip());
         let said = connected().map(|lane| Duration::from_micros(lane.handle.round_trip.load(Ordering::Relaxed)));
@@ -310,6 +310,7 @@ mod tests {
             hops,
             receiver: address(9),
             lanes: 2,
+            store: false,
             from: Seat::SENDER,
             to: Seat::RECEIVER,
         }

@@ -13,6 +13,7 @@ use super::sink::{Caller, Nowhere, Reread, Sink, Stream};
 use crate::digest::{Digest, Proof, is_subtree};
 use crate::documents::entry::Segment;
 use crate::documents::event::{FailureReason, SkipReason};
+use crate::documents::membership::Path;
 use crate::ends::{Source, SourceFailure, SourceFile, Version, zeros};
 use crate::secure::record::DATA_BYTES;
 use crate::secure::record::Sealer;
@@ -40,6 +41,13 @@ pub struct Reading {
 impl Reading {
     pub fn new(source: Arc<dyn Source>, proof: Proof, skipped: Arc<Skipped>, states: Arc<States>) -> Self {
         Self { source, skipped, proof, states, offers: Arc::default(), helpers: Arc::default() }
+    }
+
+    /// The same for lanes of this path: one to a store reads its source by that way.
+    #[must_use]
+    pub fn by(&self, path: &Path) -> Self {
+        let other = path.store.then(|| self.source.by(&path.path_id)).flatten();
+        Self { source: other.unwrap_or_else(|| Arc::clone(&self.source)), ..self.clone() }
     }
 }
 

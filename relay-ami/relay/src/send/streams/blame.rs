@@ -35,7 +35,7 @@ pub fn suspect(hearing: &Hearing, path: &Path, error: &LaneError, failing_since:
         LaneError::Route(_) | LaneError::Unwelcome(_) | LaneError::OtherProof(_) => None,
         // The stream broke somewhere. Where the receiver was heard on another path since, it is not the receiver, and the first
         // relay is as likely as any.
-        LaneError::Stream(_) | LaneError::Silent if elsewhere => path.hops.first().map(|hop| hop.node_id.clone()),
+        LaneError::Stream(_) | LaneError::Silent if elsewhere => path.between_ends().first().map(|hop| hop.node_id.clone()),
         LaneError::Stream(_) | LaneError::Silent => None,
     }
 }
@@ -87,6 +87,7 @@ mod tests {
             hops,
             receiver: address,
             lanes: 1,
+            store: false,
             from: Seat::SENDER,
             to: Seat::RECEIVER,
         };

@@ -46,7 +46,7 @@ pub struct Streams {
     pub epoch: u64,
     pub proof: Proof,
     pub compress: Compress,
-    pub router: Router,
+    pub router: Arc<Router>,
     pub identity: Identity,
     pub peer_keys: PeerKeys,
     pub rules: RateRules,

@@ -125,6 +125,7 @@ mod tests {
             hops,
             receiver: address(9),
             lanes: 1,
+            store: false,
             from: Seat::SENDER,
             to: Seat::RECEIVER,
         }

@@ -149,7 +149,7 @@ impl Account {
             plan_key: "plan.json".to_owned(),
             prefix: String::new(),
             source: Arc::new(PosixSource::new(vec![self.transfer.source().join("")])),
-            router: Router { transfer, key },
+            router: Arc::new(Router { transfer, key }),
             identity,
             rules: RateRules::default(),
             keepalive: Duration::from_secs(60),

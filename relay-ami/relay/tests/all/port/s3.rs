@@ -57,6 +57,23 @@ impl S3 {
         self.service.state().objects.keys().map(|key| key.strip_prefix(PREFIX).unwrap().to_owned()).collect()
     }
 
+    pub fn stored(&self, path: &str) -> Option<Vec<u8>> {
+        self.service.state().objects.get(&format!("{PREFIX}{path}")).map(|object| object.bytes.clone())
+    }
+
+    /// Bytes that were exchanged without relays, and through them.
+    pub fn moved(&self) -> (usize, usize) {
+        let state = self.service.state();
+        let by = |is_direct: bool| {
+            state.moved.iter().filter(|(host, _)| self.service.endpoint.ends_with(*host) == is_direct).map(|(_, bytes)| bytes).sum()
+        };
+        (by(true), by(false))
+    }
+
+    pub fn bucket(&self) -> &Bucket {
+        &self.bucket
+    }
+
     pub fn called(&self, operation: &str) -> usize {
         self.service.state().calls.get(operation).copied().unwrap_or_default()
     }

@@ -37,6 +37,8 @@ pub struct State {
     pub written: Vec<(String, [Option<String>; 3])>,
     /// How often each was called.
     pub calls: BTreeMap<&'static str, usize>,
+    /// Bytes of bodies, and of what was read, by the name under which the service was called.
+    pub moved: BTreeMap<String, usize>,
 }
 
 impl State {
@@ -151,6 +153,8 @@ impl Service {
                 let _ = held.recv();
             }
             let Answer { status, headers, body } = self.state().answer(&request);
+            let host = request.headers.get("host").cloned().unwrap_or_default();
+            *self.state().moved.entry(host).or_default() += request.body.len() + if request.method == "GET" { body.len() } else { 0 };
             let length = if request.method == "HEAD" { None } else { Some(body.len()) };
             let mut text = format!("HTTP/1.1 {status} x\r\n");
             headers.iter().for_each(|(name, value)| text.push_str(&format!("{name}: {value}\r\n")));
@@ -306,6 +310,7 @@ impl State {
         let (first, last): (usize, usize) = (first.parse().unwrap(), last.parse().unwrap());
         // The checksum of the whole is none of a range.
         headers.remove(1);
+        headers.push(("content-range".to_owned(), format!("bytes {first}-{last}/{}", object.bytes.len())));
         Answer { status: 206, headers, body: object.bytes[first..=last].to_vec() }
     }
 }

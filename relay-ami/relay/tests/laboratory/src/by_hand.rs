@@ -223,7 +223,7 @@ fn receive(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
         many_senders: options.many_senders,
         many_receivers: options.many_receivers,
     };
-    end_roles::run_receiver(config, control, &listen_addresses(options), &roles::ready_file(options.ready.as_deref())?, stop)
+    end_roles::run_receiver(config, control, (&listen_addresses(options), None), &roles::ready_file(options.ready.as_deref())?, stop)
 }
 
 /// Whoever is started again goes on as the next process of one start.
@@ -267,7 +267,7 @@ fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
 fn membership(options: &Options, receiver: SocketAddrV4, lanes: u32) -> Result<Membership, CliError> {
     let path = |name: String, hops: Vec<Hop>| {
         let path_id = PathId::new(name).map_err(CliError::Usage)?;
-        Ok(Path { path_id, generation: 0, hops, receiver: Address(receiver), lanes, from: Seat::SENDER, to: Seat::RECEIVER })
+        Ok(Path { path_id, generation: 0, hops, receiver: Address(receiver), lanes, store: false, from: Seat::SENDER, to: Seat::RECEIVER })
     };
     let mut paths = Vec::new();
     if options.direct {

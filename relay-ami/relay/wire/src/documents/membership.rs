@@ -33,10 +33,22 @@ pub struct Path {
     pub receiver: Address,
     /// TCP streams.
     pub lanes: u32,
+    /// Its relays lead from both ends, which are beside each other, to the store of a bucket, which the last one dials in place of the
+    /// receiver: what comes on its lanes is exchanged with the bucket through them.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub store: bool,
     #[serde(default = "sender", skip_serializing_if = "is_sender")]
     pub from: Seat,
     #[serde(default = "receiver", skip_serializing_if = "is_receiver")]
     pub to: Seat,
+}
+
+impl Path {
+    /// The relays through which its lanes lead.
+    #[must_use]
+    pub fn between_ends(&self) -> &[Hop] {
+        if self.store { &[] } else { &self.hops }
+    }
 }
 
 const fn sender() -> Seat {
@@ -164,6 +176,9 @@ impl Membership {
             }
             if path.lanes > MAX_LANES_PER_PATH {
                 return Err(format!("path {}: lanes is {}; at most {MAX_LANES_PER_PATH} are possible", path.path_id, path.lanes));
+            }
+            if path.store && path.hops.is_empty() {
+                return Err(format!("path {}: it leads to a store, and has no hops; it must have at least one", path.path_id));
             }
             if path.hops.len() > MAX_HOPS {
                 return Err(format!("path {}: {} hops; at most {MAX_HOPS} are possible", path.path_id, path.hops.len()));

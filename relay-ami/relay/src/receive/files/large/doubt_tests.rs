@@ -52,7 +52,7 @@ impl Receiver {
     /// A part whose header does not say that the file has holes.
     fn land_of_dense(&self, number: u64) -> (Arc<Large>, Synced) {
         let header = SegmentHeader { attributes: Vec::new(), ..self.header(number) };
-        let part = self.files.part(&*self.destination, &header, PART).unwrap().unwrap();
+        let part = self.files.part(&*self.destination, &header, PART, "direct").unwrap().unwrap();
         part.file.hole(part.index, part.token, number * PART, PART).unwrap();
         let digest = Proof::Blake3.part(number * PART).update(&content(Brings::Nothing)).digest();
         let synced = part.file.synced(part.index, part.token, digest, true).unwrap();
@@ -80,7 +80,7 @@ impl Receiver {
     }
 
     fn landed(&self, number: u64, brings: Brings) -> (Arc<Large>, Synced) {
-        let part = self.files.part(&*self.destination, &self.header(number), PART).unwrap().unwrap();
+        let part = self.files.part(&*self.destination, &self.header(number), PART, "direct").unwrap().unwrap();
         let (file, index, token, at) = (&part.file, part.index, part.token, number * PART);
         let bytes = content(brings);
         match brings {
@@ -194,7 +194,7 @@ fn a_part_of_an_earlier_receiver_that_is_dropped_while_the_file_is_checked_is_wa
     let receiver = Receiver::begin(folder.path(), 2);
     let (file, last) = receiver.landed(1, Brings::Untold);
     assert_eq!(last, Synced::InDoubt);
-    let part = receiver.files.part(&*receiver.destination, &receiver.header(0), PART).unwrap().unwrap();
+    let part = receiver.files.part(&*receiver.destination, &receiver.header(0), PART, "direct").unwrap().unwrap();
     assert!(part.file.synced(0, part.token, [9; 32], true).is_err(), "it has other bytes now");
     assert_eq!(receiver.check(&file).unwrap(), Some(Synced::Part));
     assert!(matches!(receiver.land(0, Brings::Data), Synced::InDoubt));

@@ -189,7 +189,7 @@ impl Incoming<'_> {
         if self.failure.is_some() || self.answered {
             return Target::Nowhere;
         }
-        let made = self.intake.site.target(header, is_part);
+        let made = self.intake.site.target(header, is_part, self.ticket.path);
         made.unwrap_or_else(|error| {
             self.refused(header, error);
             Target::Nowhere

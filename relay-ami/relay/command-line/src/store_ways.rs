@@ -1,0 +1,157 @@
+//! The ways to a bucket of an end beside it, as the membership has them: one through the relays of each path to the store.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use cpt_control_aws::clients::{http_client, http_client_by};
+use cpt_ends_s3::client::Bucket;
+use cpt_ends_s3::ways::Through;
+use cpt_relay::control::{Control, Seat, tell};
+use cpt_relay::defaults::PROGRESS_INTERVAL;
+use cpt_relay::documents::event::Event;
+use cpt_relay::documents::membership::{Membership, Path};
+use cpt_relay::documents::text::{SchemaVersion1, TransferId};
+use cpt_relay::rate::RateRules;
+use cpt_relay::stop::Stop;
+use cpt_relay::thread::{lock, spawn};
+use cpt_relay::transport::door::{Behind, Door, USER};
+use cpt_relay::transport::route::{RouteError, Router};
+
+/// A relay that cannot be passed for so long is lost, unless it was another one's fault.
+const LOST_AFTER: Duration = Duration::from_secs(3);
+
+/// Whose ways they are.
+pub struct StoreWays {
+    pub transfer: TransferId,
+    pub seat: Seat,
+    pub epoch: u64,
+    pub bucket: Bucket,
+    pub router: Arc<Router>,
+    pub rules: RateRules,
+    pub control: Arc<dyn Control>,
+}
+
+impl StoreWays {
+    /// Follows the membership until the stop is wanted.
+    ///
+    /// # Errors
+    ///
+    /// If the system has no thread for it.
+    pub fn follow(self, stop: &Stop) -> io::Result<()> {
+        let (stop, own) = (stop.clone(), Arc::new(self));
+        spawn("ways", move || {
+            let mut doors = Vec::new();
+            loop {
+                match own.control.membership() {
+                    Ok(membership) => membership.iter().for_each(|membership| own.hold(membership, &mut doors)),
+                    // Those of a moment ago still serve.
+                    Err(error) => tracing::warn!(%error, "membership"),
+                }
+                if stop.sleep(PROGRESS_INTERVAL) {
+                    return;
+                }
+            }
+        })
+        .map(drop)
+    }
+
+    /// Opens what is new, and closes what is gone.
+    fn hold(self: &Arc<Self>, membership: &Membership, doors: &mut Vec<(Path, Door)>) {
+        let wanted: Vec<&Path> =
+            membership.paths.iter().filter(|path| path.store && (path.from == self.seat || path.to == self.seat)).collect();
+        let same = |one: &Path, other: &Path| (&one.path_id, one.generation, &one.hops) == (&other.path_id, other.generation, &other.hops);
+        let before = doors.len();
+        doors.retain(|(path, _)| wanted.iter().any(|wanted| same(wanted, path)));
+        let fresh: Vec<&Path> = wanted.into_iter().filter(|wanted| !doors.iter().any(|(path, _)| same(wanted, path))).collect();
+        if doors.len() == before && fresh.is_empty() {
+            return;
+        }
+        for path in fresh {
+            match Door::open(self.behind(path)) {
+                Ok(door) => {
+                    tracing::info!(path = %path.path_id, generation = path.generation, "a way to the bucket");
+                    doors.push((path.clone(), door));
+                }
+                Err(error) => tracing::warn!(path = %path.path_id, %error, "no way to the bucket"),
+            }
+        }
+        let ways = doors.iter().filter_map(|(path, door)| {
+            let is_plain = self.bucket.plain_host().is_some();
+            let http = if is_plain { http_client() } else { http_client_by(door.address, USER, &door.secret) };
+            let http = http.inspect_err(|error| tracing::warn!(%error, "no client for a way")).ok()?;
+            let endpoint = is_plain.then(|| format!("http://{}", door.address));
+            Some(Through { path: path.path_id.as_str().into(), generation: path.generation, http, endpoint })
+        });
+        self.bucket.ways().set(ways.collect());
+    }
+
+    fn behind(self: &Arc<Self>, path: &Path) -> Behind {
+        let (own, of, failing) = (Arc::clone(self), path.clone(), Mutex::new(Failing::default()));
+        Behind {
+            router: Arc::clone(&self.router),
+            hops: path.hops.clone(),
+            rules: self.rules.clone(),
+            only: self.bucket.plain_host().map(str::to_owned),
+            told: Box::new(move |opened| {
+                let Some((node_id, message)) = lock(&failing).lost(opened, |since| own.bucket.ways().heard_directly_since(since)) else {
+                    return;
+                };
+                tracing::warn!(path = %of.path_id, node_id, message, "relay lost");
+                let (transfer_id, path_id) = (own.transfer.clone(), of.path_id.to_string());
+                let event = Event::RelayLost { schema_version: SchemaVersion1, transfer_id, path_id, node_id, message };
+                if let Err(error) = tell(&*own.control, &event, own.epoch) {
+                    tracing::warn!(%error, "event");
+                }
+            }),
+        }
+    }
+}
+
+/// For how long no stream was opened.
+#[derive(Default)]
+struct Failing {
+    since: Option<Instant>,
+    is_told: bool,
+}
+
+impl Failing {
+    /// The relay that is lost, and why, once: it is not where S3 is heard nowhere else either.
+    fn lost(&mut self, opened: Result<(), &RouteError>, is_heard_since: impl Fn(Instant) -> bool) -> Option<(String, String)> {
+        let Err(error) = opened else {
+            self.since = None;
+            return None;
+        };
+        let since = *self.since.get_or_insert_with(Instant::now);
+        let node_id = error.suspect.clone()?;
+        if self.is_told || since.elapsed() < LOST_AFTER || !is_heard_since(since) {
+            return None;
+        }
+        self.is_told = true;
+        Some((node_id, error.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unreachable(suspect: Option<&str>) -> RouteError {
+        RouteError { suspect: suspect.map(str::to_owned), what: "open".to_owned(), source: io::ErrorKind::ConnectionRefused.into() }
+    }
+
+    #[test]
+    fn a_relay_is_lost_once_where_the_bucket_is_heard_without_it_and_no_stream_was_opened_for_long() {
+        let long_ago = || Failing { since: Instant::now().checked_sub(LOST_AFTER), is_told: false };
+        let (error, last) = (unreachable(Some("source-1-0")), unreachable(None));
+        let mut failing = long_ago();
+        assert_eq!(failing.lost(Err(&error), |_| true).map(|(node, _)| node).as_deref(), Some("source-1-0"));
+        assert_eq!(failing.lost(Err(&error), |_| true), None, "once");
+        assert_eq!(long_ago().lost(Err(&error), |_| false), None, "it may be this machine's own network, or the bucket");
+        assert_eq!(long_ago().lost(Err(&last), |_| true), None, "the relays did their part");
+        assert_eq!(Failing::default().lost(Err(&error), |_| true), None, "a moment");
+        let mut again = long_ago();
+        assert_eq!(again.lost(Ok(()), |_| true), None);
+        assert_eq!(again.lost(Err(&error), |_| true), None, "it was passed meanwhile");
+    }
+}
