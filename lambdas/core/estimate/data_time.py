@@ -111,7 +111,8 @@ def limit_through(size_bytes: int, seconds: float, relayed: Sequence[Serving], f
         first, rest = (sum(one.allows(one.credit) for one in some) for some in (limits[:1], limits[1:]))
         words = f"paths: {first:.1f} direct + {rest:.1f}{f' by {what}' if what else ''} ="
     elif not words:
-        words = LIMIT_WORDS if figures.direct.is_set_by_request else _words("direct", figures.machines)
+        name = "store" if figures.direct.is_set_by_store else "direct"
+        words = LIMIT_WORDS if figures.direct.is_set_by_request else _words(name, figures.machines)
     now, lasting = (sum(part) for part in zip(*((one.allows(one.credit), one.rate) for one in limits), strict=True))
     never_ends = [Serving(path.limit.allows(path.credit), path.joins) for path in paths]
     bursts_on = zero_wait(size, never_ends, *(Limit(figure.now) for figure in figures.of_ends.values()))

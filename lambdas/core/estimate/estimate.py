@@ -12,6 +12,7 @@ from lambdas.core.estimate.alternative import Alternative
 from lambdas.core.estimate.figures import EndFigures, Figures
 from lambdas.core.estimate.packing import Packing
 from lambdas.core.estimate.pair_choice import choose, promise, unknown
+from lambdas.core.estimate.pair_route import PairRoute
 from lambdas.core.estimate.route_rows import PairsAlone
 from lambdas.core.estimate.route_use import RouteUse, in_words
 from lambdas.core.estimate.row_table import RowTable
@@ -167,7 +168,7 @@ def estimate(
     asked = requested if requested == "auto" else min(requested, most)
     pairs, reason = choose(rows, asked, objective, figures)
     if requested != "auto" and requested > most:
-        reason = f"{requested} pairs were asked for; the quota of vCPUs leaves {most}"
+        reason = f"{figures.route.are(requested, 'was', 'were')} asked for; the quota of vCPUs leaves {most}"
     elif requested == "auto" and not candidates[0].suitable and not pairs:
         reason = f"relays do not help: {'; '.join(dict.fromkeys(one.reason for one in candidates))}"
     row = next(row for row in rows if row.pairs == pairs)
@@ -193,7 +194,7 @@ def estimate(
         notes=[
             *notes,
             *promise(row, objective, figures),
-            *_most_notes(rows, pairs, offer, limit, is_free=requested == "auto"),
+            *_most_notes(rows, pairs, offer, limit, figures.route, is_free=requested == "auto"),
         ],
         on_the_way=(open_choice.question if open_choice else unknown(row, figures))
         if requested == "auto" and most
@@ -212,17 +213,18 @@ def _pre_test_words(row: Row, figures: Figures) -> str:
     return "; with a pre-test of every hop"
 
 
-def _most_notes(rows: list[Row], pairs: int, offer: Offer, limit: int, *, is_free: bool) -> list[str]:
+def _most_notes(rows: list[Row], pairs: int, offer: Offer, limit: int, route: PairRoute, *, is_free: bool) -> list[str]:
     """Whether more pairs might have been chosen, had the quota or the deployment left them; `is_free`: nobody asked for
     a number.
     """
     if pairs == 0 or pairs != rows[-1].pairs:
         return []
     if pairs == offer.most_pairs and pairs < limit:
-        return [f"the quota of vCPUs leaves {pairs} pairs of {offer.name}; a larger one allows more"]
+        return [f"the quota of vCPUs leaves {route.words(pairs)} of {offer.name}; a larger one allows more"]
     if pairs == limit and is_free:
         return [
-            f"the last row is the best one: this deployment allows {pairs} pairs (maxPairs), and more may be better"
+            f"the last row is the best one: this deployment allows {route.words(pairs)} (maxPairs), and more may be "
+            "better"
         ]
     return []
 

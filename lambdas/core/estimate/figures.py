@@ -13,6 +13,8 @@ from lambdas.core.words import size
 NonNegative = Annotated[float, Field(ge=0)]
 LIMIT_NOTE = "$.bandwidthLimitMbps"
 """Of a figure that the request's limit holds down, which people may lift while the transfer runs."""
+STORE_NOTE = "S3: "
+"""Begins the note of a figure that S3 holds down, by what it serves of so many requests."""
 LENT_SECONDS = 10.0
 """A round of Run Command, 2 s, an installation, 4 s (docs/design/023-first-byte.md), and a look at its record."""
 OPEN = 1.5
@@ -86,6 +88,11 @@ class Figure(Document):
     def is_set_by_request(self) -> bool:
         """Whether the request's limit holds it down, at once or while it bursts."""
         return LIMIT_NOTE in (self.note, self.burst.rate.note if self.burst else None)
+
+    @property
+    def is_set_by_store(self) -> bool:
+        """Whether S3 holds it down."""
+        return self.note.startswith(STORE_NOTE)
 
     @property
     def limit(self) -> Limit:
@@ -192,7 +199,7 @@ class EndFigures(Document):
     """What the ends move of files as small as these: their mean size times files per second; absent for large ones."""
 
     store: Figure | None = Field(default=None, alias="storeMBps")
-    """What S3 takes or serves in all; absent where no end is a bucket."""
+    """What S3 takes or serves in all, on the direct way and those of relays; absent where no end is a bucket."""
     requests: Figure | None = Field(default=None, alias="requestsUsd")
     """All requests of the data to a bucket, dollars; absent where there is none."""
     restores: Figure | None = Field(default=None, alias="restoresUsd")
@@ -201,7 +208,7 @@ class EndFigures(Document):
     lent: list[LentPair] = Field(default_factory=list, alias="lentPairs")
     """Pairs with machines of the user; they come first."""
     pair_route: PairRoute | None = None
-    """The route of the pairs; absent: of regions that nobody has named, with as many relays at both sides."""
+    """Absent: of regions that nobody has named, with as many relays at both sides."""
     timetable: list[TimedLimit] | None = None
     """The limits of the request's timetable, where it has one; in other seconds there is none."""
     gateway: Figure | None = Field(default=None, alias="gatewayUsdPerGB")
@@ -212,6 +219,11 @@ class EndFigures(Document):
     """How many there are at the source and at the destination; absent: one and one."""
     entries: Count | None = None
     """Files, directories and links that are moved; absent where nobody has listed them."""
+
+    @property
+    def route(self) -> PairRoute:
+        """The route of the pairs, whether or not anybody has named its regions."""
+        return self.pair_route or PairRoute()
 
     @property
     def sent_share(self) -> float:

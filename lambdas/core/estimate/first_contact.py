@@ -77,7 +77,7 @@ def unmeasured(ends: EndFigures, pairs: int = 0) -> str | None:
     if not isinstance(ends, Figures) or pairs <= ends.lent_whole:
         return None
     if ends.pair.origin_now in _UNMEASURED and ends.pair.now > SEEN * ends.pair.least_now:
-        return "what a pair of these relays carries was never measured"
+        return f"what {ends.route.one_of} these relays carries was never measured"
     together = ends.direct.now + sum(ends.pair_at(slot).now for slot in range(pairs))
     totals = [figure for name in _TOTALS if (figure := getattr(ends, name)).origin_now in _UNMEASURED]
     if any(figure.is_open and min(figure.now, together) > SEEN * figure.least_now for figure in totals):
@@ -190,10 +190,11 @@ def with_relays(
 
     Only relays of the type that serves are offered: of others less is known.
     """
-    note = f"the direct path and {seen.pairs} pairs of this transfer"
+    served = ends.route.words(seen.pairs)
+    note = f"the direct path and {served} of this transfer"
     totals = {name: _at_least(getattr(ends, name), seen.total) for name in _TOTALS}
     full = full_ends(ends, seen) if found in ("held", "unhelped") else totals
-    pair = measured(seen.pair, f"{seen.pairs} pairs of this transfer")
+    pair = measured(seen.pair, f"{served} of this transfer")
     same = [
         replace(offer, pair=pair) if pair.value else offer for offer in offers if offer.instance_type == instance_type
     ]
@@ -202,7 +203,7 @@ def with_relays(
 
 def full_ends(ends: EndFigures, seen: Sight) -> dict[str, Figure]:
     """The totals of both ends, which together carry what passes and no more."""
-    note = f"with {seen.pairs} pairs the ends were the limit"
+    note = f"with {ends.route.words(seen.pairs)} the ends were the limit"
     return {name: _passing(getattr(ends, name), seen.total, note) for name in _TOTALS}
 
 

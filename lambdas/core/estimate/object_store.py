@@ -3,14 +3,16 @@
 Rates are those that AWS publishes in its performance guidelines for S3; numbers of requests are those of the daemon.
 """
 
+from dataclasses import replace
 from math import ceil
 
 from lambdas.core.chunks.plan import MIB, SMALL_FILE_BYTES
 from lambdas.core.ends.bucket import BucketEnd, DestinationBucket
 from lambdas.core.ends.kinds import DestinationEnd, SourceEnd
 from lambdas.core.estimate import measured
-from lambdas.core.estimate.figures import EndFigures, Figure
+from lambdas.core.estimate.figures import STORE_NOTE, EndFigures, Figure, least
 from lambdas.core.estimate.profile import Profile
+from lambdas.core.estimate.type_choice import Offer
 from lambdas.core.tariff import fallback_prices, storage_classes
 from lambdas.core.tariff.prices import PriceBook
 from lambdas.core.words import size
@@ -29,20 +31,31 @@ _SHARE = 0.5
 
 
 def with_bucket(
-    ends: EndFigures, source: SourceEnd, destination: DestinationEnd, chunk_mib: int | None, size_bytes: int, files: int
+    ends: EndFigures,
+    source: SourceEnd,
+    destination: DestinationEnd,
+    chunk_mib: int | None,
+    size_bytes: int,
+    files: int,
+    relays: int = 0,
 ) -> EndFigures:
-    """`ends`, one of which is a bucket: it moves what S3 does, and its seats share the other end's machines."""
+    """`ends`, one of which is a bucket: it moves what S3 does, and its seats share the other end's machines.
+
+    S3 publishes at which rate it serves a request, and no sum. So that holds each way down, and in all S3 moves what
+    all ways do that there may be: those of the machines, and those of `relays`, the most.
+    """
     if not (isinstance(source, BucketEnd) or isinstance(destination, BucketEnd)):
         return ends
     is_read = isinstance(source, BucketEnd)
     machines = max(1, len(source.machine_ids) + len(destination.machine_ids))
-    of_each = f" by each of {machines} machines" if machines > 1 else ""
-    store = Figure(
-        value=REQUEST_MB_S * REQUESTS_AT_ONCE * machines,
-        origin="published",
-        note=f"S3: {REQUESTS_AT_ONCE} requests at once{of_each} at {REQUEST_MB_S:g} MB/s",
-    )
-    changes: dict[str, Figure | None] = {"store": store, "source" if is_read else "destination": store}
+    whose = f"by each of {machines} machines" if machines > 1 else ""
+    more = f"{whose or 'by the machine'} and for each of {relays} relays"
+    store = _served(machines + relays, more if relays else whose)
+    changes: dict[str, Figure | None] = {
+        "store": store,
+        "source" if is_read else "destination": store,
+        "direct": _held(ends.direct, _served(machines, whose)),
+    }
     for name in ("source_processor", "destination_processor"):
         figure: Figure | None = getattr(ends, name)
         changes[name] = figure and figure.scaled(
@@ -53,6 +66,26 @@ def with_bucket(
     counted = requests(size_bytes, files, chunk_bytes, machines, is_read=is_read, storage_class=storage_class)
     changes["requests"] = Figure(value=counted.usd, origin="assumed", note=f"{counted.words}: embedded table")
     return ends.model_copy(update=changes)
+
+
+def offered(offer: Offer) -> Offer:
+    """Relays that dial S3: of each as much as S3 serves of the requests that go through it."""
+    of_relay = _served(1, "through each relay")
+    published = offer.published and _held(offer.published, of_relay)
+    return replace(offer, pair=_held(offer.pair, of_relay), published=published)
+
+
+def _served(ways: int, whose: str) -> Figure:
+    """What S3 serves of the requests of so many ways."""
+    at_once = " ".join(filter(None, (f"{REQUESTS_AT_ONCE} requests at once", whose)))
+    value, note = REQUEST_MB_S * REQUESTS_AT_ONCE * ways, f"{STORE_NOTE}{at_once} at {REQUEST_MB_S:g} MB/s"
+    return Figure(value=value, origin="published", note=note)
+
+
+def _held(rate: Figure, served: Figure) -> Figure:
+    """What a way carries; one that was measured has shown what S3 serves."""
+    is_known = rate.origin_now in ("measured", "configured") and not rate.is_set_by_request
+    return rate if is_known else least(rate, served)
 
 
 def with_objects(

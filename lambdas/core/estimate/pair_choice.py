@@ -7,6 +7,7 @@ from lambdas.core.errors import BudgetTooSmall, DeadlineUnreachable
 from lambdas.core.estimate import first_contact
 from lambdas.core.estimate.budget import needed, within
 from lambdas.core.estimate.figures import Figures
+from lambdas.core.estimate.pair_route import PairRoute
 from lambdas.core.estimate.preference import preference
 from lambdas.core.estimate.rows import Row
 from lambdas.core.models.models import LEAST_GAIN
@@ -20,6 +21,7 @@ def choose(
     rows: list[Row], requested: int | Literal["auto"], objective: Objective, figures: Figures
 ) -> tuple[int, str]:
     """p and the reason; raises BudgetTooSmall or DeadlineUnreachable."""
+    route = figures.route
     if requested != "auto":
         asked = [row for row in rows if row.pairs <= requested]
         return _explicit(_allowed(asked, objective, figures), requested, objective, figures)
@@ -32,7 +34,8 @@ def choose(
         if _helps(_fastest(rows), direct):
             return (
                 0,
-                f"no pair that helps fits into {objective.max_cost_usd} dollars; direct {duration(direct.seconds)}",
+                f"no {route.unit} that helps fits into {objective.max_cost_usd} dollars; "
+                f"direct {duration(direct.seconds)}",
             )
         return (
             0,
@@ -42,23 +45,26 @@ def choose(
     best = min(allowed, key=lambda row: preference(row, objective))
     match objective.minimise:
         case "time":
-            return best.pairs, f"{_are(best.pairs, 'takes', 'take')} the least time, {duration(best.seconds)}{budget}"
+            return (
+                best.pairs,
+                f"{route.are(best.pairs, 'takes', 'take')} the least time, {duration(best.seconds)}{budget}",
+            )
         case "cost":
-            return best.pairs, f"{_are(best.pairs, 'costs', 'cost')} the least, {dollars(best.cost_usd)}"
+            return best.pairs, f"{route.are(best.pairs, 'costs', 'cost')} the least, {dollars(best.cost_usd)}"
         case "energy":
             wh = f"{best.energy_wh or 0.0:.1f} Wh ({energy.ASSUMPTION})"
-            return best.pairs, f"{_are(best.pairs, 'takes', 'take')} the least energy, {wh}{budget}"
+            return best.pairs, f"{route.are(best.pairs, 'takes', 'take')} the least energy, {wh}{budget}"
         case "balanced":
-            return best.pairs, _balance(best, fastest, direct, objective.value_of_time) + budget
+            return best.pairs, _balance(best, fastest, direct, objective.value_of_time, route) + budget
 
 
-def _balance(best: Row, fastest: Row, direct: Row, value: float) -> str:
+def _balance(best: Row, fastest: Row, direct: Row, value: float, route: PairRoute) -> str:
     """Why `best`: against the direct path, or why not even the fastest."""
     shown = best if best.pairs else fastest
     saved, more = direct.seconds - shown.seconds, shown.cost_usd - direct.cost_usd
     value_saved = worth(saved, value)
     of = f"{duration(saved)} of {duration(direct.seconds)}"
-    save = f"{_are(shown.pairs, 'saves', 'save')} {of}, worth {dollars(value_saved)}"
+    save = f"{route.are(shown.pairs, 'saves', 'save')} {of}, worth {dollars(value_saved)}"
     if best.pairs:
         return f"at ${value:g} per hour, {save}, for {dollars_more(more)}"
     return f"the direct path: at ${value:g} per hour, {save}, for {dollars_more(more)} than it"
@@ -73,15 +79,16 @@ def _helps(row: Row, direct: Row) -> bool:
 
 
 def _explicit(allowed: list[Row], requested: int, objective: Objective, figures: Figures) -> tuple[int, str]:
+    asked = f"{figures.route.are(requested, 'was', 'were')} asked for"
     row, unpromised = allowed[-1], ""
     if objective.deadline_seconds is not None and row.sure_seconds > objective.deadline_seconds:
         if not _may_meet(row, objective.deadline_seconds, figures):
             _refuse_deadline(allowed, objective.deadline_seconds, objective.confidence, figures)
         unpromised = f"; {objective.deadline_seconds} s cannot be promised"
     if row.pairs < requested:
-        few = f"{_are(requested, 'was', 'were')} asked for; {row.pairs} fit into {objective.max_cost_usd} dollars"
+        few = f"{asked}; {row.pairs} fit into {objective.max_cost_usd} dollars"
         return row.pairs, few + unpromised
-    return requested, f"{_are(requested, 'was', 'were')} asked for{unpromised}"
+    return requested, f"{asked}{unpromised}"
 
 
 def _allowed(rows: list[Row], objective: Objective, figures: Figures) -> list[Row]:
@@ -91,16 +98,17 @@ def _allowed(rows: list[Row], objective: Objective, figures: Figures) -> list[Ro
         least = ceil(needed(cheapest, figures) * 1e4) / 1e4
         raise BudgetTooSmall(
             f"$.objective.maxCostUsd: {objective.max_cost_usd} is less than the cheapest choice needs, {least:.4f} "
-            f"dollars with {cheapest.pairs} pairs; raise it to at least that"
+            f"dollars with {figures.route.words(cheapest.pairs)}; raise it to at least that"
         )
     return allowed
 
 
 def _by_deadline(rows: list[Row], deadline: int, confidence: float, figures: Figures, budget: str) -> tuple[int, str]:
+    route = figures.route
     meeting = [row for row in rows if row.sure_seconds <= deadline]
     if meeting:
         best = min(meeting, key=lambda row: (row.cost_usd, row.seconds))
-        are = f"{_are(best.pairs)} the cheapest choice within {deadline} s"
+        are = f"{route.are(best.pairs)} the cheapest choice within {deadline} s"
         return best.pairs, f"{are}: {_until(best, confidence)}{budget}"
     possible = [row for row in rows if _may_meet(row, deadline, figures)]
     if not possible:
@@ -108,10 +116,11 @@ def _by_deadline(rows: list[Row], deadline: int, confidence: float, figures: Fig
     expected = [row for row in possible if _expected(row) <= deadline]
     if expected:
         best = min(expected, key=lambda row: (row.cost_usd, row.seconds))
-        are = f"{_are(best.pairs)} the cheapest choice that is expected within {deadline} s, which cannot be promised"
+        are = f"{route.are(best.pairs)} the cheapest choice that is expected within {deadline} s"
+        are = f"{are}, which cannot be promised"
     else:
         best = min(possible, key=lambda row: (_expected(row), row.pairs))
-        are = f"{_are(best.pairs, 'takes', 'take')} the least time; {deadline} s cannot be promised"
+        are = f"{route.are(best.pairs, 'takes', 'take')} the least time; {deadline} s cannot be promised"
     return best.pairs, f"{are}{budget}"
 
 
@@ -148,11 +157,12 @@ def promise(row: Row, objective: Objective, figures: Figures) -> list[str]:
 
 
 def _refuse_deadline(rows: list[Row], deadline: int, confidence: float, figures: Figures) -> NoReturn:
-    best = min(rows, key=lambda row: row.sure_seconds)
+    best, route = min(rows, key=lambda row: row.sure_seconds), figures.route
     least = min(_at_best(row) if unknown(row, figures) else row.sure_seconds for row in rows)
     raise DeadlineUnreachable(
         f"$.objective.deadlineSeconds: {deadline} cannot be met; the best is {_until(best, confidence)} "
-        f"with {best.pairs} pairs ({best.limit}); give at least {ceil(least)}, or more pairs or money"
+        f"with {route.words(best.pairs)} ({best.limit}); give at least {ceil(least)}, or more "
+        f"{route.unit}s or money"
     )
 
 
@@ -164,7 +174,3 @@ def _until(row: Row, confidence: float) -> str:
         f"{row.sure_seconds:.0f} s with {100 * confidence:g} % confidence "
         f"({row.whole_seconds:.0f} s expected from start to report, {row.seconds:.0f} s of them for the data)"
     )
-
-
-def _are(pairs: int, one: str = "is", more: str = "are") -> str:
-    return f"{pairs} pair {one}" if pairs == 1 else f"{pairs} pairs {more}"

@@ -1,15 +1,15 @@
-"""The route beside the two ends as a row uses it: what it carries is known by the slots of its pairs."""
+"""The route beside the ends as a row uses it: what it carries is known by the slots of its pairs."""
 
 from collections.abc import Mapping
 from typing import Self
 
 from pydantic import Field
 
-from lambdas.core.documents import Region
+from lambdas.core.documents import Count, Region
 from lambdas.core.estimate import pre_tests
 from lambdas.core.estimate.data_time import pair_servings, share_of_each
-from lambdas.core.estimate.figures import Bound, Burst, Figure, Figures
-from lambdas.core.estimate.pair_route import PairRoute
+from lambdas.core.estimate.figures import Bound, Burst, Figure, Figures, NonNegative
+from lambdas.core.estimate.pair_route import SIDES
 from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.models.zero_wait import Serving
 
@@ -19,6 +19,8 @@ class PairUse(RouteUse):
 
     regions: list[Region]
     """None where figures are given, of ends that nobody has named."""
+    relays: list[Count] = Field(min_length=1, max_length=SIDES)
+    hours_usd: list[NonNegative] = Field(alias="relayHoursUsd")
     figures: Figures = Field(exclude=True)
     pairs: int = Field(exclude=True)
 
@@ -30,7 +32,7 @@ class PairUse(RouteUse):
     @property
     def words(self) -> str:
         """`3 pairs`."""
-        return f"{self.pairs} pair{'' if self.pairs == 1 else 's'}"
+        return self.figures.route.words(self.pairs)
 
     @property
     def slots(self) -> int:
@@ -94,7 +96,7 @@ def pair_uses(pairs: int, figures: Figures) -> list[RouteUse]:
 
 def pair_use(pairs: int, figures: Figures) -> RouteUse:
     """The route of so many pairs."""
-    route = figures.pair_route or PairRoute()
+    route = figures.route
     relays = route.relays(pairs)
     rate, direct = _together(pairs, figures), figures.direct.now
     return PairUse(

@@ -21,7 +21,7 @@ def dollars(
     that a pre-test of `tested_seconds` gives back until that is over.
     """
     pairs = ceil(sum(use.count for use in uses) / RELAYS_OF_PAIR)
-    total = control_plane_dollars(size_bytes, pairs, seconds, figures)
+    total = control_plane_dollars(size_bytes, pairs, seconds, figures, sum(use.slots for use in uses))
     total += figures.requests.value if figures.requests else 0.0
     total += figures.restores.value if figures.restores else 0.0
     total += cost.egress(size_bytes, figures.sent_share * figures.file_systems_gb_usd)
@@ -43,13 +43,15 @@ def dearest_gb_usd(uses: Iterable[RouteUse], figures: Figures) -> float:
     return max([figures.gb_usd(0), *(use.gb_usd(figures) for use in uses)])
 
 
-def control_plane_dollars(size_bytes: int, pairs: int, seconds: float, figures: Figures) -> float:
-    """Requests of the control plane for a transfer with as many relays as so many pairs have."""
+def control_plane_dollars(size_bytes: int, pairs: int, seconds: float, figures: Figures, slots: int = 0) -> float:
+    """Requests of the control plane for a transfer with as many relays as so many pairs have; `slots`: paths that these
+    are at least, where a pair is one relay.
+    """
     rate = max(figures.direct.now, figures.pair.now)
     entries = figures.entries or 1
     lanes = plan.lanes_per_path(rate, size_bytes, entries)
     # As between regions, where there are more.
-    lanes = plan.lanes_to_plan_for(lanes, max(figures.machines or [1]) + pairs, between_regions=True)
+    lanes = plan.lanes_to_plan_for(lanes, max(figures.machines or [1]) + max(pairs, slots), between_regions=True)
     parts = ceil(size_bytes / plan.chunk_size(size_bytes, lanes, None))
     chunks = max(parts, ceil(entries / plan.MAX_BUNDLE_ENTRIES))
     return control_plane.dollars(control_plane.calls(chunks, pairs, seconds, figures.spawn.value, entries))

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from lambdas.core.estimate.budget import within
 from lambdas.core.estimate.figures import Figures
+from lambdas.core.estimate.pair_route import PairRoute
 from lambdas.core.estimate.rows import Row
 from lambdas.core.request.request import Objective
 from lambdas.core.tariff.cost import worth
@@ -22,31 +23,31 @@ def beside(rows: Sequence[Row], pairs: int, objective: Objective, figures: Figur
     place = next(index for index, row in enumerate(rows) if row.pairs == pairs)
     told = []
     if place > 1:
-        told.append(_last(rows[place - 1], rows[place], objective))
+        told.append(_last(rows[place - 1], rows[place], objective, figures.route))
     if place + 1 < len(rows):
         told.append(_next(rows[place], rows[place + 1], objective, figures))
     return "; ".join(told)
 
 
-def _last(before: Row, chosen: Row, objective: Objective) -> str:
+def _last(before: Row, chosen: Row, objective: Objective, route: PairRoute) -> str:
     """What is lost with fewer pairs."""
     deadline = objective.deadline_seconds
     if deadline is not None and before.sure_seconds > deadline:
-        return f"{_pairs(before.pairs)} may take {duration(before.sure_seconds)}, which is too late"
+        return f"{route.words(before.pairs)} may take {duration(before.sure_seconds)}, which is too late"
     step = _step(before, chosen, objective)
     if _is_one(before, chosen):
-        return f"the {_ordinal(chosen.pairs)} pair saves {step}"
-    return f"pairs {before.pairs + 1} to {chosen.pairs} save {step}"
+        return f"the {_ordinal(chosen.pairs)} {route.unit} saves {step}"
+    return f"{route.unit}s {before.pairs + 1} to {chosen.pairs} save {step}"
 
 
 def _next(chosen: Row, after: Row, objective: Objective, figures: Figures) -> str:
     """What would be won with more."""
     if not _is_one(chosen, after):
-        who = f"{after.pairs} pairs"
+        who = figures.route.words(after.pairs)
     elif chosen.pairs:
         who = f"{_article(after.pairs)} {_ordinal(after.pairs)}"
     else:
-        who = "1 pair"
+        who = figures.route.words(1)
     if after not in within([after], objective.max_cost_usd, figures):
         return f"{who} would not fit into {objective.max_cost_usd} dollars"
     return f"{who} would save {_step(chosen, after, objective)}"
@@ -70,10 +71,6 @@ def _step(before: Row, after: Row, objective: Objective) -> str:
 
 def _is_one(before: Row, after: Row) -> bool:
     return after.pairs == before.pairs + 1
-
-
-def _pairs(count: int) -> str:
-    return f"{count} pair{'' if count == 1 else 's'}"
 
 
 def _article(number: int) -> str:

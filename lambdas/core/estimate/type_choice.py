@@ -170,6 +170,7 @@ def _use(size_bytes: int, ends: EndFigures, offer: Offer, pairs: int) -> str:
         return f"the direct path is done after {direct:.0f} s, before relays serve ({figures.spawn.value:.0f} s)"
     if figures.direct.now >= figures.ends:
         unknown = any(figure.is_open for figure in (figures.direct, *figures.of_ends.values()))
-        fills = "is expected to fill the end machines" if unknown else "fills the end machines already"
+        who = "the end machines" if figures.store is None else "the machine"
+        fills = f"is expected to fill {who}" if unknown else f"fills {who} already"
         return f"the direct path {fills} ({figures.ends:.1f} MB/s)"
-    return f"{pairs} pair{'s' if pairs > 1 else ''} would save {direct - relayed:.0f} of {direct:.0f} s, too little"
+    return f"{figures.route.words(pairs)} would save {direct - relayed:.0f} of {direct:.0f} s, too little"

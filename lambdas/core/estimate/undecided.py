@@ -13,7 +13,7 @@ from lambdas.core.models.models import LEAST_GAIN
 _UNKNOWNS = (
     (("source", "destination"), "sourceMBps", "what the ends send and receive in all"),
     (("direct",), "directMBps", "what the direct path carries"),
-    (("pair",), "pairMBps", "what a pair of relays carries"),
+    (("pair",), "pairMBps", "what {} relays carries"),
     (("source_disk", "destination_disk"), "sourceDiskMBps", "what the disks read and write"),
     (("files",), "filesMBps", "how fast files as small as these are made"),
     (("source_processor", "destination_processor"), "sourceProcessorMBps", "what the processors of the ends hash"),
@@ -54,7 +54,7 @@ def undecided(size_bytes: int, most_pairs: int, figures: Figures) -> Undecided |
         is_unknown = any(one.origin_now not in ("measured", "configured") for _, one in open_ones)
         if len(choices) > 1 and (0 in choices or (is_unknown and max(choices) > expected[0])):
             what = "whether relays help depends" if 0 in choices else "how many relays help depends"
-            question = f"{what} on {words}: {_range([one for _, one in open_ones])}"
+            question = f"{what} on {words.format(figures.route.one_of)}: {_range([one for _, one in open_ones])}"
             found.append((times[0] - times[1], Undecided(decided_by=key, pairs=sorted(choices), question=question)))
     return max(found, key=lambda one: one[0])[1] if found else None
 

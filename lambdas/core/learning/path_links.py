@@ -37,10 +37,13 @@ class PathLinks:
     def __init__(self, transfer: AcceptedTransfer, known: LinkProfiles) -> None:
         self._routes = routes_of(transfer)
         self._own = transfer.region_pair
+        self._is_one_link = transfer.request.has_bucket
         self._profiles = known
 
     def of(self, path: str) -> tuple[str, ...]:
-        """Region pairs `from>to` in the order in which data passes them."""
+        """Region pairs `from>to` in the order in which data passes them: the ends' own where a relay dials S3."""
+        if self._is_one_link:
+            return (self._own,)
         for route in self._routes:
             if stages := [stage for stage in route.stages if slot_at(path, stage.index) is not None]:
                 return _links(route, stages)

@@ -7,11 +7,11 @@ from lambdas.core.ends.archived import MOST_WAIT_HOURS
 from lambdas.core.ends.bucket import BucketEnd, DestinationBucket, SourceBucket, partition_of_region
 from lambdas.core.ends.kinds import DestinationEnd, SourceEnd
 from lambdas.core.ends.object_writing import ARCHIVES, region_of_key
+from lambdas.core.request import bucket_relay_rules
 from lambdas.core.request.machine_rules import MOST_TOGETHER
 
 # A chunk of a large file is a part of an object, which has 5 MiB at least: the next power of two.
 LEAST_CHUNK_MIB = 8
-_NO_RELAY = "data of a bucket passes no relay"
 _NO_LIST = "a list of paths is a file of the source's machine"
 _NO_MOUNT = "a bucket has no mounted file systems"
 _NO_LINKS = "a bucket has no links"
@@ -27,10 +27,11 @@ def problems(source: SourceEnd, destination: DestinationEnd, said: Mapping[str, 
     if not buckets:
         return []
     side = buckets[0][0]
-    refused = [*_at_any_end(said), *_by_side(source, destination, said)]
+    of_relays = bucket_relay_rules.of_one_bucket if len(buckets) == 1 else bucket_relay_rules.of_two_buckets
+    others = [*_at_any_end(said), *_by_side(source, destination, said)]
     found = [
-        f"$.{key}: {_value(value)}, and $.{side} is a bucket: {why}; leave it out"
-        for key, value, is_refused, why in refused
+        f"$.{key}: {_value(value)}, and $.{side} is a bucket: {why}; {right}"
+        for key, value, is_refused, why, right in (*of_relays(said), *((*one, "leave it out") for one in others))
         if is_refused
     ]
     return [
@@ -43,12 +44,7 @@ def problems(source: SourceEnd, destination: DestinationEnd, said: Mapping[str, 
 
 
 def _at_any_end(said: Mapping[str, Any]) -> Iterator[_Refused]:
-    relays, preserve = said["relays"], said["preserve"]
-    pairs, through, existing = relays["pairs"], relays["through"], relays["existing"]
-    yield "relays.pairs", pairs, pairs not in ("auto", 0), _NO_RELAY
-    yield "relays.through", through, through != "none", _NO_RELAY
-    yield "relays.existing", existing, bool(existing), _NO_RELAY
-    yield "preTest", True, said["preTest"] is True, f"{_NO_RELAY}, and relays are what is tested"
+    preserve = said["preserve"]
     yield "profile", said["profile"], said["profile"] != "none", "links between two machines are measured"
     for key in ("hardLinks", "sparse", "xattrs", "acls", "specialFiles"):
         yield f"preserve.{key}", True, preserve[key], _NOT_KEPT

@@ -178,15 +178,20 @@ class TransferRequest(Document):
         return "bucket" in (self.source.kind, self.destination.kind)
 
     @property
+    def machine_sides(self) -> list[int]:
+        """Sides with a machine, beside which relays may stand: 0 is the source, 1 the destination."""
+        return [side for side, end in enumerate((self.source, self.destination)) if end.kind == "machine"]
+
+    @property
     def gives_tags(self) -> bool:
         """Whether objects at the destination get tags of the request's."""
         return isinstance(self.destination, DestinationBucket) and bool(self.destination.tags)
 
     @property
     def testing(self) -> Literal["auto"] | bool:
-        """`preTest`; it tests pairs, so there is none where the sides differ."""
+        """`preTest`; it tests pairs, so there is none where the sides differ, or a bucket is one of them."""
         sides = self.relays.sides
-        return False if sides and sides.source != sides.destination else self.pre_test
+        return False if self.has_bucket or (sides and sides.source != sides.destination) else self.pre_test
 
     @property
     def timetable(self) -> Timetable | None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
+from typing import TypeVar
 
 from lambdas.core.estimate import budget
 from lambdas.core.estimate.estimate import Estimate
@@ -13,6 +14,7 @@ from lambdas.core.places.machines import ExistingRelay
 from lambdas.core.tariff.prices import PriceBook
 from lambdas.core.transfer.accepted import AcceptedTransfer
 
+_Place = TypeVar("_Place")
 # AWS charges on the way out of one zone and on the way into the other.
 CHARGES = 2
 
@@ -24,7 +26,7 @@ def hop_gb(region: str) -> float:
 
 def direct_gb(transfer: AcceptedTransfer) -> float:
     """Dollars per GB on the direct path: nothing between regions, or within one zone."""
-    return _way_gb(topology.route_of(transfer), {}, _zones(transfer))
+    return way_gb(transfer, topology.route_of(transfer), {})
 
 
 def per_gb(transfer: AcceptedTransfer, relays: Iterable[Node | ExistingRelay]) -> float:
@@ -34,7 +36,7 @@ def per_gb(transfer: AcceptedTransfer, relays: Iterable[Node | ExistingRelay]) -
         zones.setdefault(relay.stage, set()).add(relay.availability_zone)
     pairs, *others = topology.routes_of(transfer)
     used = [route for route in others if zones.keys() & set(route.indices)]
-    return max(_way_gb(route, zones, _zones(transfer)) for route in (pairs, *used))
+    return max(way_gb(transfer, route, zones) for route in (pairs, *used))
 
 
 def figures(transfer: AcceptedTransfer) -> tuple[Figure | None, Figure | None]:
@@ -51,7 +53,7 @@ def figures(transfer: AcceptedTransfer) -> tuple[Figure | None, Figure | None]:
 
 def surcharge(transfer: AcceptedTransfer, size_bytes: float) -> float:
     """The most that relays in other zones than their ends add to a transfer."""
-    places = topology.route_of(transfer).places
+    places = _beside_relays(transfer, topology.route_of(transfer).places)
     most = sum(hop_gb(before.region) for before, after in pairwise(places) if before.region == after.region)
     return size_bytes / 1e9 * (most - direct_gb(transfer))
 
@@ -82,7 +84,7 @@ def share(transfer: AcceptedTransfer, nodes: Iterable[Node], bytes_by_path: Mapp
             if topology.leads_through(path, node):
                 zones.setdefault(node.stage, set()).add(node.availability_zone)
         route = next((route for route in routes if zones.keys() & set(route.indices)), routes[0])
-        due += size * _way_gb(route, zones, _zones(transfer))
+        due += size * way_gb(transfer, route, zones)
     return due / most if most else 1.0
 
 
@@ -90,7 +92,7 @@ def note(transfer: AcceptedTransfer, size_bytes: float) -> str:
     """What an estimate with relays says of it, since it counts on the ends' own zones."""
     return (
         f"relays are counted in their ends' own zones; where those have no capacity, others cost "
-        f"${hop_gb(transfer.source_region):g} per GB between end and relay, "
+        f"${hop_gb(transfer.at_source.region):g} per GB between end and relay, "
         f"${surcharge(transfer, size_bytes):.4f} at most"
     )
 
@@ -103,18 +105,28 @@ def _zones(transfer: AcceptedTransfer) -> tuple[set[str], set[str]]:
     return source, destination
 
 
-def _way_gb(route: Route, zones: Mapping[int, set[str]], beside: tuple[set[str], set[str]]) -> float:
-    """Dollars per GB through relays in these zones, by stage; a stage of which none is known has its end's zone.
+def _beside_relays(transfer: AcceptedTransfer, places: list[_Place]) -> list[_Place]:
+    """The places of a way between which AWS may charge for zones: S3 is in none, so no hop leads there or comes from
+    it.
 
-    `beside`: zones of the machines at both ends.
+    Of two machines all. Without relays there is only the hop between the machines at both ends.
     """
-    places = [
+    sides = transfer.request.machine_sides
+    if len(sides) != 1 or len(places) <= len(("source", "destination")):
+        return places
+    return places[:-1] if sides == [0] else places[1:]
+
+
+def way_gb(transfer: AcceptedTransfer, route: Route, zones: Mapping[int, set[str]]) -> float:
+    """Dollars per GB through relays in these zones, by stage; a stage of which none is known has its end's zone."""
+    beside = _zones(transfer)
+    every = [
         (route.source.region, {route.source.availability_zone, *beside[0]}),
         *((stage.region, zones.get(stage.index) or {stage.zone}) for stage in route.stages if stage.end),
         (route.destination.region, {route.destination.availability_zone, *beside[1]}),
     ]
     return sum(
         hop_gb(region)
-        for (region, here), (there, next_zones) in pairwise(places)
+        for (region, here), (there, next_zones) in pairwise(_beside_relays(transfer, every))
         if region == there and len(here | next_zones) > 1
     )

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from math import ceil
 from typing import Literal, NamedTuple
 
 from lambdas.core.documents import Count, Document
@@ -20,6 +21,7 @@ from lambdas.core.estimate.budget import (
     most_rate,
 )
 from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.estimate.row_cost import RELAYS_OF_PAIR
 from lambdas.core.fleet.layout import FIRST_SENDER
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.request.request import Objective
@@ -369,5 +371,6 @@ def request_dollars(sent_bytes: float, estimate: Estimate | None) -> float:
 def control_dollars(chunks: int, nodes: Iterable[Node], seconds: float, estimate: Estimate | None) -> float:
     """Requests of the control plane for `chunks` chunks that moved for `seconds`."""
     spawn, entries = (estimate.figures.spawn.value, estimate.figures.entries or 0) if estimate else (0.0, 0)
-    pairs = len({node.slot for node in nodes})
+    # A relay's successor has its stage and slot. As the row counts them: two relays are a pair's.
+    pairs = ceil(len({(node.stage, node.slot) for node in nodes}) / RELAYS_OF_PAIR)
     return control_plane.dollars(control_plane.calls(chunks, pairs, seconds, spawn, entries))

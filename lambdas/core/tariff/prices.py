@@ -149,13 +149,19 @@ class PriceBook:
 
 
 def needed(
-    instance_types: Iterable[str], source: str, destination: str, transit: Iterable[str] = ()
+    instance_types: Iterable[str],
+    source: str,
+    destination: str,
+    transit: Iterable[str] = (),
+    *,
+    beside: Iterable[str] | None = None,
 ) -> list[PriceItem]:
     """What the estimate of a transfer from region `source` to `destination` with relays of these types asks for.
 
-    `transit`: third regions that relays may be in. What leaves these is priced with the map of the network.
+    `transit`: third regions that relays may be in. What leaves these is priced with the map of the network. `beside`:
+    regions of the ends that relays may be in, where these are not both.
     """
-    regions = list(dict.fromkeys((source, destination, *transit)))
+    regions = list(dict.fromkeys((*((source, destination) if beside is None else beside), *transit)))
     items = [PriceItem("instance-hour", region, kind) for kind in instance_types for region in regions]
     for region in regions:
         items += [PriceItem("public-address-hour", region), PriceItem("disk-gb-month", region)]

@@ -103,6 +103,12 @@ class AcceptedTransfer(Document):
         return self.request.destination.place.region
 
     @property
+    def relay_regions(self) -> list[str]:
+        """Regions of the ends that relays may stand beside, source's first: none does beside a bucket."""
+        regions = self.source_region, self.destination_region
+        return [regions[side] for side in self.request.machine_sides]
+
+    @property
     def region_pair(self) -> str:
         """The key of profiles, e.g. `us-west-2>eu-west-1`, or `us-west-2>s3:eu-west-1` to a bucket."""
         ends = (self.request.source, self.request.destination)

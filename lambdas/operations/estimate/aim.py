@@ -30,6 +30,8 @@ class Aim:
     """Relays may stand in third regions, or be more on one side than on the other."""
     reason: str | None = None
     """Why there are no relays, where there is nothing to choose."""
+    brings_nothing: bool = False
+    """No number of relays could be of use."""
     finished: Callable[[Estimate], Estimate] = lambda found: found
 
 
@@ -42,17 +44,23 @@ def of_moving(transfer: AcceptedTransfer, size_bytes: int) -> Aim:
     """The rows of a transfer of so many bytes; no relay helps where there are none, whatever was asked for."""
     request, sides = transfer.request, transfer.request.relays.sides
     lent = Counter(machine.stage for machine in transfer.existing)
+    reason = None if size_bytes else "there is nothing to send"
+    route = PairRoute(
+        regions=transfer.relay_regions,
+        asked=[sides.source, sides.destination] if sides else None,
+        lent=[lent[0], lent[1]] if lent else None,
+    )
+    is_near = request.has_bucket and not transfer.between_regions
+    if is_near and size_bytes:
+        reason = _of_near_bucket(request.relays.wanted, route)
     return Aim(
-        requested=request.relays.wanted if size_bytes else 0,
+        requested=0 if reason else request.relays.wanted,
         pre_test=request.testing,
         objective=request.objective,
-        pair_route=PairRoute(
-            regions=_ends(transfer),
-            asked=[sides.source, sides.destination] if sides else None,
-            lent=[lent[0], lent[1]] if lent else None,
-        ),
-        takes_ways=True,
-        reason=None if size_bytes else "there is nothing to send",
+        pair_route=route,
+        takes_ways=not request.has_bucket,
+        reason=reason,
+        brings_nothing=is_near,
     )
 
 
@@ -72,11 +80,12 @@ def of_measuring(transfer: AcceptedTransfer, world: World) -> Aim:
         pre_test=True,
         objective=Objective(),
         # As many at both sides, whatever machines the user lends.
-        pair_route=PairRoute(regions=_ends(transfer)),
+        pair_route=PairRoute(regions=transfer.relay_regions),
         takes_ways=False,
         finished=finished,
     )
 
 
-def _ends(transfer: AcceptedTransfer) -> list[str]:
-    return [transfer.source_region, transfer.destination_region]
+def _of_near_bucket(wanted: int | Literal["auto"], route: PairRoute) -> str:
+    why = "bucket and machine are in one region, where no border holds the machine back: relays bring nothing"
+    return why if wanted in ("auto", 0) else f"{route.are(wanted, 'was', 'were')} asked for, and none is used: {why}"

@@ -77,7 +77,7 @@ def decide_again(world: World, record: Estimated, seen: Sight) -> Estimate:
     """Whether more pairs pay, or those that serve do not help; kept with its reason, the latter released."""
     before, estimate = record.decisions[-1] if record.decisions else _expected(record), record.estimate
     verdict = first_contact.verdict(seen, before)
-    sums = f"{seen.pairs} pair{'' if seen.pairs == 1 else 's'} and the direct path carry {seen.total:.1f} MB/s"
+    sums = f"{estimate.figures.route.words(seen.pairs)} and the direct path carry {seen.total:.1f} MB/s"
     was = f"{before.total:.1f} MB/s passed {'without' if before.served == 0 else f'with {before.served} of'} them"
     if verdict == "unhelped" and before.served == 0:
         reason = f"relays do not help: {sums}, and {was}; they are released"
@@ -102,6 +102,7 @@ def decide_again(world: World, record: Estimated, seen: Sight) -> Estimate:
 
 def _more(world: World, record: Estimated, seen: Sight, verdict: Verdict) -> tuple[int, str]:
     """How many pairs more, and why."""
+    route = record.estimate.figures.route
     if verdict in ("held", "unhelped"):
         return 0, "the end machines are full"
     if len([one for one in record.decisions if one.pairs > one.served]) >= first_contact.MOST_LAUNCHES:
@@ -110,7 +111,7 @@ def _more(world: World, record: Estimated, seen: Sight, verdict: Verdict) -> tup
     is_free = record.transfer.request.relays.wanted == "auto"
     most = world.env.max_pairs if is_free else min(world.env.max_pairs, record.estimate.rows[-1].pairs)
     if seen.pairs >= most:
-        return 0, f"{most} pairs are the most"
+        return 0, f"{route.are(most)} the most"
     progress = reports.of_sender(world, record.transfer)
     left = max(record.plan.bytes - (progress.bytes if progress else 0), 0)
     kind = record.estimate.instance_type
@@ -127,7 +128,7 @@ def _more(world: World, record: Estimated, seen: Sight, verdict: Verdict) -> tup
         return 0, found
     return min(
         found.chosen_pairs, most - seen.pairs
-    ), f"of more pairs, for the {left / 1e6:,.0f} MB left: {found.reason}"
+    ), f"of more {route.unit}s, for the {left / 1e6:,.0f} MB left: {found.reason}"
 
 
 def _rest_of(record: Estimated) -> Objective:
@@ -158,7 +159,7 @@ def _estimate(
             continue
         except (BudgetTooSmall, MissingPrice, NoSuitableType) as error:
             return str(error)
-    return "no number of pairs meets the deadline"
+    return "no number of relays meets the deadline"
 
 
 def _known(estimate: Estimate, seen: Sight, verdict: Verdict, pairs: int) -> Estimate:
@@ -166,7 +167,9 @@ def _known(estimate: Estimate, seen: Sight, verdict: Verdict, pairs: int) -> Est
     figures = estimate.figures
     ends = first_contact.full_ends(figures, seen) if verdict in ("held", "unhelped") else {}
     pair = (
-        {"pair": first_contact.measured(seen.pair, f"{seen.pairs} pairs")} if seen.pairs and verdict == "free" else {}
+        {"pair": first_contact.measured(seen.pair, figures.route.words(seen.pairs))}
+        if seen.pairs and verdict == "free"
+        else {}
     )
     return estimate.model_copy(
         update={

@@ -66,7 +66,8 @@ def estimate_for(
         destination=_side(
             transfer.destination_region, transfer.at_destination.availability_zone, market.destination, world
         ),
-        internet=world.env.inter_region_path == "internet",
+        # S3 of another region lies beyond the internet gateway, whatever joins the VPCs.
+        internet=request.has_bucket or world.env.inter_region_path == "internet",
         prices=market.prices,
         market=market.market,
         now=world.clock.now(),
@@ -105,7 +106,9 @@ def estimate_for(
     if survey:
         figures = file_systems.with_file_systems(figures, mounted, mounts.load_of(transfer, survey))
     if request.has_bucket:
-        figures = _with_bucket(figures, transfer, size_bytes, survey, files, machines)
+        most_relays = 0 if aim.brings_nothing else world.env.max_pairs
+        figures = _with_bucket(figures, transfer, size_bytes, survey, files, machines, most_relays)
+        figures = offers.with_limit(figures, limit)
     direct, relayed = cross_zone.figures(transfer)
     through = world.env.inter_region_path == "transit-gateway"
     listed = survey.source if survey else None
@@ -128,8 +131,10 @@ def estimate_for(
     offered = (
         _offers(terms, by_side, profiles, figures, unequal=unequal)
         if request.relays.by_side
-        else [offers.offer(terms, kind, profiles[kind], beside=figures) for kind in types]
+        else [offers.offer(terms, kind, profiles[kind], request.machine_sides, figures) for kind in types]
     )
+    if request.has_bucket:
+        offered = [object_store.offered(one) for one in offered]
     figures, offered = adjusted(figures, offered)
     found = estimate(
         size_bytes,
@@ -138,7 +143,7 @@ def estimate_for(
         requested=aim.requested,
         pre_test=aim.pre_test,
         objective=aim.objective,
-        most_pairs=0 if request.has_bucket else world.env.max_pairs,
+        most_pairs=0 if aim.brings_nothing else world.env.max_pairs,
         pre_test_seconds=world.pre_test_seconds(request),
         notes=notes.of_prices(transfer, types, market, terms.now),
         whole=whole_time(world.profiles.get(TRANSFERS, transfer.region_pair), elapsed),
@@ -160,10 +165,11 @@ def estimate_for(
     packing = _packing(found, survey)
     told += [packing.words] if packing else []
     # Relays of third regions have the types of the source's side.
-    sides = [
+    both = [
         ([transfer.source_region, *(one.region for one in transfer.transit)], by_side[0]),
         ([transfer.destination_region], by_side[1]),
     ]
+    sides = [both[side] for side in request.machine_sides]
     prices = {
         (price.instance_type, price.region): price
         for regions, kinds in sides
@@ -179,8 +185,8 @@ def estimate_for(
         }
     )
     found = aim.finished(found)
-    if request.has_bucket:
-        found = _without_relays(found)
+    if aim.brings_nothing:
+        found = _without_relays(found, reason)
     if market.market != request.relays.market:
         found = found.model_copy(update={"reason": f"{found.reason}; relays are on demand: {NO_SPOT_ROLE}"})
     return fitted(found)
@@ -259,14 +265,11 @@ def _with_machines(
     return end_limits.with_files(known, survey.to_send.files, survey.to_send.bytes, machines)
 
 
-_NO_RELAY = "what a machine exchanges with a bucket passes no relay"
-
-
-def _without_relays(found: Estimate) -> Estimate:
-    """The estimate in words that speak of none: nobody asked for a number, and no quota is used up."""
-    candidates = [one.model_copy(update={"reason": _NO_RELAY}) for one in found.candidates]
+def _without_relays(found: Estimate, reason: str) -> Estimate:
+    """The estimate where none could be of use: what quotas leave does not matter."""
+    candidates = [one.model_copy(update={"reason": reason}) for one in found.candidates]
     told = [note for note in found.notes if "quota of vCPUs" not in note]
-    return found.model_copy(update={"reason": _NO_RELAY, "candidates": candidates, "notes": told})
+    return found.model_copy(update={"candidates": candidates, "notes": told})
 
 
 def _with_bucket(
@@ -276,11 +279,12 @@ def _with_bucket(
     survey: Survey | None,
     files: int | None,
     machines: Profile | None,
+    most_relays: int,
 ) -> EndFigures:
     """`ends`, of which one is a bucket."""
     request, count = transfer.request, survey.to_send.files if survey else files or 1
     found = object_store.with_bucket(
-        ends, request.source, request.destination, request.chunk_size_mib, size_bytes, count
+        ends, request.source, request.destination, request.chunk_size_mib, size_bytes, count, most_relays
     )
     return object_store.with_objects(found, size_bytes, count, machines, is_read=request.source.kind == "bucket")
 

@@ -17,7 +17,7 @@ MOST_NAMED = 12
 
 def of_prices(transfer: AcceptedTransfer, types: list[str], market: TransferMarket, now: float) -> list[str]:
     """What a reader should know about where prices and limits come from."""
-    items = needed(types, transfer.source_region, transfer.destination_region)
+    items = needed(types, transfer.source_region, transfer.destination_region, beside=transfer.relay_regions)
     fallback = market.prices.from_fallback(items)
     ages = [price.age_days(now) for item in items if (price := market.prices.found.get(item))]
     notes = [f"prices are AWS's, {max(ages):.1f} days old at most"] if ages else []
@@ -28,7 +28,7 @@ def of_prices(transfer: AcceptedTransfer, types: list[str], market: TransferMark
     for end, side in ((transfer.at_source, market.source), (transfer.at_destination, market.destination)):
         if side.free_vcpus is None:
             notes.append(f"{end.region}: the quota of vCPUs is not known")
-    return notes
+    return list(dict.fromkeys(notes))
 
 
 def of_counts(found: Estimate, existing_share: float) -> list[str]:
@@ -53,12 +53,12 @@ def of_relays(found: Estimate, transfer: AcceptedTransfer, market: TransferMarke
         return []
     notes = [*of_counts(found, transfer.request.relays.existing_share), cross_zone.note(transfer, found.bytes)]
     if market.market == "spot":
-        regions = (transfer.source_region, transfer.destination_region)
+        regions = transfer.relay_regions
         types = [found.type_of(stage) for stage, _ in enumerate(regions)]
-        hours = [market.prices.instance_hour(*place).usd for place in zip(types, regions, strict=True)]
+        hours = [f"${market.prices.instance_hour(*place).usd:.4g}" for place in zip(types, regions, strict=True)]
         notes.append(
             f"where there is no spot capacity, {' and '.join(dict.fromkeys(types))} relays are on demand, at "
-            f"${hours[0]:.4g} and ${hours[1]:.4g} an hour"
+            f"{' and '.join(hours)} an hour"
         )
     return notes
 

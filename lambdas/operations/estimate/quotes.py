@@ -63,7 +63,9 @@ def market_of(transfer: AcceptedTransfer, relay_types: Iterable[str], world: Wor
     lent += [seat.machine.instance_type for seat in (*transfer.senders[1:], *transfer.receivers[1:])]
     third = [one.region for one in transfer.transit]
     with ThreadPoolExecutor(len(ends) + 1) as pool:
-        items = prices.needed(types, transfer.source_region, transfer.destination_region, third)
+        items = prices.needed(
+            types, transfer.source_region, transfer.destination_region, third, beside=transfer.relay_regions
+        )
         listed = pool.submit(price_book, items, world)
         between = {region: pool.submit(_region, region, types, world, market) for region in third}
         source, destination = (

@@ -54,8 +54,6 @@ def accept(raw: object, world: World) -> Accepted:
     if problems:
         raise InvalidRequest(problems)
     chosen: dict[str, Any] = {"instance_types": request.relays.instance_types or list(env.instance_types)}
-    if request.has_bucket:
-        chosen["pairs"] = 0  # what a machine exchanges with a bucket passes no relay
     relays = request.relays.model_copy(update=chosen)
     changes = {"relays": relays, "objective": _objective(request, world), **_owned(request, world)}
     filled_in = request.model_copy(update=changes)

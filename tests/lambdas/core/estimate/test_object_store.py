@@ -1,4 +1,4 @@
-"""The estimate of a transfer with a bucket: no relays, S3's published rates, its requests and what leaves a region."""
+"""The estimate of a transfer with a bucket: S3's published rates, its requests and what leaves a region."""
 
 import pytest
 
@@ -19,16 +19,21 @@ def found(accepted: AcceptedTransfer, size: int, files: int) -> Estimate:
     return estimate_for(accepted, size, cloud.world, survey(1, size=size, files=files))
 
 
-@pytest.mark.parametrize("accepted", [to_bucket(relays={"pairs": 0}), from_bucket(relays={"pairs": 0})])
-def test_there_is_one_row_without_relays_and_s3_has_a_published_rate(accepted: AcceptedTransfer) -> None:
-    estimate = found(accepted, 10 * GB, 3)
+def test_inside_a_region_there_is_one_row_without_relays_and_s3_has_a_published_rate() -> None:
+    estimate = found(from_bucket(), 10 * GB, 3)
     assert [row.pairs for row in estimate.rows] == [0]
-    assert estimate.reason == "what a machine exchanges with a bucket passes no relay"
-    assert {one.reason for one in estimate.candidates} == {estimate.reason}
-    assert not any("quota" in note for note in estimate.notes)
     store = estimate.figures.store
     assert store is not None
     assert (store.value, store.origin, store.note) == (1360.0, "published", "S3: 16 requests at once at 85 MB/s")
+    assert estimate.figures.source == store
+
+
+def test_each_relay_brings_requests_of_its_own() -> None:
+    """What S3 moves in all is that of every way there may be: it holds each way down, and not their sum."""
+    store = found(to_bucket(), 10 * GB, 3).figures.store
+    assert store is not None
+    assert (store.value, store.origin) == (9 * 1360.0, "published")
+    assert store.note == "S3: 16 requests at once by the machine and for each of 8 relays at 85 MB/s"
 
 
 def test_each_of_several_machines_has_s3_for_itself_and_reads_what_is_noted_of_uploads() -> None:
@@ -37,7 +42,11 @@ def test_each_of_several_machines_has_s3_for_itself_and_reads_what_is_noted_of_u
     accepted = accepted.model_copy(update={"request": accepted.request.model_copy(update={"relays": relays})})
     store = found(accepted, 10 * GB, 3).figures.store
     assert store is not None
-    assert (store.value, store.note) == (3 * 1360.0, "S3: 16 requests at once by each of 3 machines at 85 MB/s")
+    # Three machines, and the 8 relays that the deployment allows.
+    assert (store.value, store.note) == (
+        11 * 1360.0,
+        "S3: 16 requests at once by each of 3 machines and for each of 8 relays at 85 MB/s",
+    )
     assert requests(160 * MIB, 1, 64 * MIB, 3, is_read=False).words == "6 writes, 2 listings and 3 reads of S3"
     assert requests(160 * MIB, 1, 64 * MIB, 3, is_read=True).words == "0 writes, 2 listings and 4 reads of S3"
 

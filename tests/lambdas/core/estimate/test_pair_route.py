@@ -18,3 +18,15 @@ def test_lent_machines_take_the_first_slots_of_their_side() -> None:
 def test_a_side_without_relays_has_no_lent_ones() -> None:
     assert PairRoute().lent_of([3, 3]) is None
     assert PairRoute(lent=[1, 0]).lent_of([0, 3]) is None
+
+
+def test_beside_a_bucket_a_pair_is_one_relay() -> None:
+    route = PairRoute(regions=["us-west-2"])
+    assert (route.sides, route.relays(3), route.lent_of([3])) == (1, [3], None)
+    assert [route.words(1), route.words(3), route.are(1), route.are(2, "takes", "take")] == [
+        "1 relay",
+        "3 relays",
+        "1 relay is",
+        "2 relays take",
+    ]
+    assert PairRoute(regions=["us-west-2", "eu-west-1"]).words(1) == "1 pair"

@@ -66,3 +66,24 @@ def test_a_row_with_relays_has_its_routes_and_its_document_does_not_grow() -> No
     assert row.uses(known()) == pair_uses(3, known())
     assert "routes" not in row.to_document()
     assert build_row(GB, 0, known()).uses(known()) == []
+
+
+def test_beside_a_bucket_they_are_one_route_with_one_stage() -> None:
+    (use,) = pair_uses(3, known(pair_route=PairRoute(regions=["us-west-2"]), relay_hours=[figure(0.02)]))
+    assert (use.stage, use.regions, use.relays, use.paid, use.between) == (0, ["us-west-2"], [3], [3], [])
+    assert (use.paths, use.count, use.slots, use.words, use.stages()) == (3, 3, 3, "3 relays", {0: 3})
+    assert use.hours_usd == [0.02]
+    assert use.rate.now == pytest.approx(3 * figures().pair.now)
+    assert use.most_of({0: 2}) == pytest.approx(2 * figures().pair.most)
+    assert (use.has(0), use.has(1)) == (True, False)
+
+
+def test_a_relay_beside_a_bucket_costs_half_of_a_pair_and_the_machine_is_the_only_end() -> None:
+    """With the hour of each relay: 60 s are paid at least, and both rows move the same bytes in the same time."""
+    hour = figure(3.6)
+    pair = build_row(GB, 2, known(relay_hours=[hour, hour]))
+    relay = build_row(GB, 2, known(pair_route=PairRoute(regions=["us-west-2"]), relay_hours=[hour]))
+    none = build_row(GB, 0, known())
+    assert relay.seconds == pair.seconds
+    assert pair.cost_usd - none.cost_usd == pytest.approx(2 * (relay.cost_usd - none.cost_usd), rel=0.01)
+    assert pair.energy_wh == pytest.approx(2 * (relay.energy_wh or 0.0))
