@@ -88,11 +88,9 @@ def _of_request(aws: Aws, environment: Environment, request: TransferRequest) ->
     destinations = [End(aws, "destination", *there, require_consent=consent) for there in request.destination.machines]
     for end in (*sources, *destinations):
         yield from end.looked_at()
-    if request.has_bucket:
-        return  # no path leads from machine to machine, and nothing is launched
-    source, destination = sources[0], destinations[0]
-    if source.machine and destination.machine:
-        ends = source.machine, destination.machine
+    source, destination = (side[0].machine if side else None for side in (sources, destinations))
+    if source and destination:  # to a bucket no path leads from machine to machine
+        ends = source, destination
         yield from Paths(aws, environment, *ends).looked_at()
         through = request.relays.third_regions(environment.regions, request.end_regions)
         named = request.relays.through != "auto"
@@ -102,20 +100,22 @@ def _of_request(aws: Aws, environment: Environment, request: TransferRequest) ->
         types = request.relays.types_of(stage, environment.instance_types)
         yield from quotas(aws, environment, {region: wanted[region]}, types, request.relays.market)
     # A route has as many relays in a third region as at its ends, at most.
-    most, types = max(wanted.values()), request.relays.types_of(0, environment.instance_types)
+    most, types = max(wanted.values(), default=0), request.relays.types_of(0, environment.instance_types)
     third = dict.fromkeys(request.relays.third_regions(environment.regions, request.end_regions), most)
     yield from quotas(aws, environment, third, types, request.relays.market)
 
 
 def _relays(environment: Environment, request: TransferRequest) -> dict[str, int]:
-    """Relays at most, by region; a pre-test launches twice as many."""
+    """Relays at most, by region; a pre-test launches twice as many. Beside a bucket, or in its region, none stands."""
     pairs = request.relays.pairs
     sides = (pairs.source, pairs.destination) if isinstance(pairs, Sides) else (pairs, pairs)
     counts = [environment.max_pairs if side == "auto" else side for side in sides]
     if request.testing is True:
         counts = [2 * count for count in counts]
-    found = {request.source.region: counts[0]}
-    found[request.destination.region] = found.get(request.destination.region, 0) + counts[1]
+    found: dict[str, int] = {}
+    for side in [] if request.has_bucket and len(request.end_regions) == 1 else request.machine_sides:
+        region = (request.source.region, request.destination.region)[side]
+        found[region] = found.get(region, 0) + counts[side]
     return found
 
 

@@ -88,4 +88,4 @@ def of_measuring(transfer: AcceptedTransfer, world: World) -> Aim:
 
 def _of_near_bucket(wanted: int | Literal["auto"], route: PairRoute) -> str:
     why = "bucket and machine are in one region, where no border holds the machine back: relays bring nothing"
-    return why if wanted in ("auto", 0) else f"{route.are(wanted, 'was', 'were')} asked for, and none is used: {why}"
+    return why if wanted == "auto" or not wanted else f"{route.are(wanted, 'was', 'were')} asked for, not used: {why}"

@@ -1,17 +1,25 @@
 import pytest
 
 from lambdas.core.estimate.budget import needed
+from lambdas.core.fleet.topology import Route, Stage
 from lambdas.core.places.machines import ExistingRelay
 from lambdas.core.request.request import Objective
 from lambdas.core.spending import cross_zone
 from lambdas.core.transfer.accepted import AcceptedTransfer
-from tests.lambdas.builders import estimate, figures, node, transfer, with_machine
+from tests.lambdas.buckets import bucket, from_bucket, to_bucket
+from tests.lambdas.builders import IRELAND, WEST, estimate, figures, node, transfer, with_machine
 
 
 def limited(dollars: float) -> AcceptedTransfer:
     accepted = transfer()
     request = accepted.request.model_copy(update={"objective": Objective(max_cost_usd=dollars)})
     return accepted.model_copy(update={"request": request})
+
+
+def far_bucket() -> AcceptedTransfer:
+    """From a bucket in the West to the machine in Ireland."""
+    accepted = transfer(source=bucket(region=WEST))
+    return accepted.model_copy(update={"senders": from_bucket().senders})
 
 
 def between_zones(zone: str = "us-west-2b", vpc_id: str = "vpc-source") -> AcceptedTransfer:
@@ -57,6 +65,22 @@ def test_between_two_zones_of_one_region_the_direct_path_costs_too() -> None:
     assert cross_zone.per_gb(between_zones(), away) == pytest.approx(3 * 0.02)
     assert cross_zone.share(between_zones(), away, {"direct": 1e9, "pair-1": 2e9}) == pytest.approx((1 + 6) / 9)
     assert cross_zone.surcharge(between_zones(), 10**9) == pytest.approx(2 * 0.02)
+
+
+@pytest.mark.parametrize(("accepted", "region"), [(to_bucket(), WEST), (far_bucket(), IRELAND)])
+def test_beside_a_bucket_a_relay_elsewhere_costs_the_one_hop_to_the_machine(
+    accepted: AcceptedTransfer, region: str
+) -> None:
+    """S3 is in no zone: what the relay exchanges with it is charged as what leaves the region, and by nothing else."""
+    machine = accepted.at_source
+    (stage,) = (Stage(0, "beside", machine.region, machine.vpc_id, 1, machine),)
+    route = Route(machine, (stage,), machine)
+    assert machine.region == region
+    assert cross_zone.way_gb(accepted, route, {}) == 0
+    assert cross_zone.way_gb(accepted, route, {0: {f"{region}a"}}) == 0
+    assert cross_zone.way_gb(accepted, route, {0: {f"{region}b"}}) == pytest.approx(0.02)
+    assert cross_zone.direct_gb(accepted) == 0
+    assert cross_zone.figures(accepted) == (None, None)
 
 
 def test_machines_of_the_user_in_other_zones_are_in_the_rows_with_relays() -> None:

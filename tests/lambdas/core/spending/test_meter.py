@@ -184,3 +184,14 @@ def test_money_that_was_spent_stays_spent() -> None:
     less = Spent.of(reading(1).spent(), 1160.0, Sent())
     assert less.not_below(more).total == pytest.approx(more.relays + more.egress + more.control_plane)
     assert less.not_below(None) == less
+
+
+def test_requests_of_the_control_plane_are_those_of_the_relays_whatever_a_pair_is() -> None:
+    """As the rows of an estimate count them: two relays are a pair's, also where each is a pair of its own."""
+    pairs = [node(stage, slot) for slot in (1, 2) for stage in (0, 1)]
+    beside_bucket = [node(0, slot) for slot in (1, 2, 3, 4)]
+    assert control_dollars(0, beside_bucket, 60.0, estimate()) == control_dollars(0, pairs, 60.0, estimate())
+    successor = node(0, 4, generation=1)
+    assert control_dollars(0, [*beside_bucket, successor], 60.0, estimate()) == control_dollars(
+        0, beside_bucket, 60.0, estimate()
+    )

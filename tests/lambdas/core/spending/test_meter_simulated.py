@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from lambdas.core.estimate.budget import HELD_SECONDS, LATE_SECONDS, RELEASE_SECONDS, held_back, most_rate
 from lambdas.core.estimate.figures import LIMIT_NOTE, Figures
+from lambdas.core.estimate.pair_route import PairRoute
 from lambdas.core.estimate.pair_use import pair_uses
 from lambdas.core.estimate.published_limits import capped
 from lambdas.core.fleet.membership import BudgetLease
@@ -17,7 +18,7 @@ from lambdas.core.request.request import Objective
 from lambdas.core.spending.leasing import lease_of
 from lambdas.core.spending.meter import Decision, Reading, Sent, affordable, control_dollars, decide
 from lambdas.core.tariff import cost
-from tests.lambdas.builders import estimate, figure, figures, node
+from tests.lambdas.builders import IRELAND, WEST, estimate, figure, figures, node
 
 # Some minutes at the rates below, so that the meter looks several times.
 LONG = 6 * 10**9
@@ -33,7 +34,7 @@ class Simulation:
 
     The sender has a lease, as the daemon's does: it sends nothing that this does not bear, and once it has paused for
     20 s its relays power off. `file_gb`: what file systems charge for a GB that is moved; `packs`: any share of that
-    crosses the network.
+    crosses the network. `sides`: relays of a pair, which is one where the transfer has a bucket.
     """
 
     chance: random.Random
@@ -47,6 +48,7 @@ class Simulation:
     latest: float = 60.0
     file_gb: float = 0.0
     packs: bool = False
+    sides: int = 2
     now: float = 1000.0
     sent: float = 0.0
     moved: float = 0.0
@@ -89,12 +91,12 @@ class Simulation:
         self.highest = max(self.highest, self.reading().spent().total)
         if live and self.chance.random() < 0.01:
             self.end(self.chance.randrange(len(self.nodes)))
-            if not self.released and affordable(self.reading(), self.objective, 2) == 2:
+            if not self.released and affordable(self.reading(), self.objective, self.sides) == self.sides:
                 self.launch()
 
     def launch(self) -> None:
-        slot = len(self.nodes) // 2 + 1
-        self.nodes += [node(stage, slot, state="JOINED", requested_at=self.now) for stage in (0, 1)]
+        slot = len(self.nodes) // self.sides + 1
+        self.nodes += [node(stage, slot, state="JOINED", requested_at=self.now) for stage in range(self.sides)]
         self.renew()
 
     def renew(self) -> None:
@@ -129,7 +131,7 @@ class Simulation:
     def reading(self) -> Reading:
         left = round((LONG - self.delivered) / (1 - self.lost))
         nodes = tuple(self.nodes)
-        priced = bursting(self.zone_gb, self.burst, self.file_gb, limited=self.limited)
+        priced = bursting(self.zone_gb, self.burst, self.file_gb, limited=self.limited, sides=self.sides)
         known = estimate(self.pairs).model_copy(update={"figures": priced})
         found = Reading(self.now, nodes, known, 100, 1000.0, round(self.sent), left, self.rate)
         moved = replace(found, moved_bytes=round(self.moved), may_save=self.packs)
@@ -140,22 +142,24 @@ class Simulation:
         return Objective.from_document({"maxCostUsd": self.most, "onBudget": self.on_budget})
 
 
-def bursting(zone_gb: float, burst: float, file_gb: float = 0.0, *, limited: bool = False) -> Figures:
+def bursting(zone_gb: float, burst: float, file_gb: float = 0.0, *, limited: bool = False, sides: int = 2) -> Figures:
     """Figures whose paths may go `burst` times as fast as is expected, between zones and file systems at so many
     dollars per GB.
 
-    `limited`: the request holds the source to a quarter of the direct path, which somebody has lifted since.
+    `limited`: the request holds the source to a quarter of the direct path, which somebody has lifted since. `sides`:
+    those with relays.
     """
     paths = {name: figure(20.0).model_copy(update={"high": 20.0 * burst}) for name in ("direct", "pair")}
     source = {"source": capped(figure(ENDS), DIRECT / 4, LIMIT_NOTE)} if limited else {}
     prices = {"cross_zone": figure(zone_gb), "file_systems": figure(file_gb)}
-    return figures().model_copy(update={**paths, **source, **prices})
+    route = {"pair_route": PairRoute(regions=[WEST, IRELAND][:sides])}
+    return figures().model_copy(update={**paths, **source, **prices, **route})
 
 
 @settings(max_examples=25)
 # A quarter is sent again, and the first look comes when nearly all is spent.
-@example(9893617, 1, 0.25, 0.0, "direct", 0.02, 4.0, False, 0.0)
-@example(9893617, 1, 0.25, 0.0, "direct", 0.02, 4.0, False, 0.09)
+@example(9893617, 1, 0.25, 0.0, "direct", 0.02, 4.0, False, 0.0, 2)
+@example(9893617, 1, 0.25, 0.0, "direct", 0.02, 4.0, False, 0.09, 2)
 @given(
     st.integers(0, 2**32),
     st.integers(0, 8),
@@ -167,6 +171,7 @@ def bursting(zone_gb: float, burst: float, file_gb: float = 0.0, *, limited: boo
     st.sampled_from([1.0, 4.0]),
     st.booleans(),
     st.sampled_from([0.0, 0.09]),
+    st.sampled_from([1, 2]),
 )
 def test_the_bill_is_never_above_the_budget_and_the_transfer_not_stopped_before_it_must(
     seed: int,
@@ -178,12 +183,14 @@ def test_the_bill_is_never_above_the_budget_and_the_transfer_not_stopped_before_
     burst: float,
     limited: bool,
     file_gb: float,
+    sides: int,
 ) -> None:
     """At no second of a transfer, whatever its rates, losses, relays, zones, bursts, and a limit that was lifted."""
-    known, gb_usd = bursting(zone_gb, burst, file_gb), EGRESS_GB + zone_gb + file_gb
+    known, gb_usd = bursting(zone_gb, burst, file_gb, sides=sides), EGRESS_GB + zone_gb + file_gb
     least = cost.egress(LONG, gb_usd) + control_dollars(100, [node()], 3600, estimate())
     most = least + held_back(pairs, pair_uses(pairs, known), known, pre_test=False) + spare
-    simulation = Simulation(random.Random(seed), pairs, most, on_budget, lost, zone_gb, burst, limited, file_gb=file_gb)
+    chance = random.Random(seed)
+    simulation = Simulation(chance, pairs, most, on_budget, lost, zone_gb, burst, limited, file_gb=file_gb, sides=sides)
     simulation.run()
     bill = simulation.reading().spent().total
     assert max(bill, simulation.highest) <= most

@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
+from lambdas.adapters.environment import RegionPath
 from lambdas.core.ends.bucket import DestinationBucket
 from lambdas.core.estimate.budget import needed
 from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.estimate.first_contact import Sight, with_first_sight, with_relays
 from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.estimate.estimation import estimate_again, estimate_for
@@ -116,7 +118,7 @@ def test_a_direct_way_that_nobody_measured_is_held_down_by_s3() -> None:
 
 
 @pytest.mark.parametrize("path", ["internet", "peering", "transit-gateway"])
-def test_what_joins_the_vpcs_does_not_lead_to_s3(path: str) -> None:
+def test_what_joins_the_vpcs_does_not_lead_to_s3(path: RegionPath) -> None:
     """Behind an internet gateway a small machine sends 5 Gbit/s, a relay has an address, and no gateway is paid."""
     accepted = there(relays={"pairs": 1})
     near = cloud(accepted.region_pair)
@@ -159,7 +161,7 @@ def test_inside_a_region_relays_bring_nothing(asked: Any) -> None:
     assert estimate.reason.endswith(
         "bucket and machine are in one region, where no border holds the machine back: relays bring nothing"
     )
-    assert estimate.reason.startswith("2 relays were asked for, and none is used: ") == (asked == 2)
+    assert estimate.reason.startswith("2 relays were asked for, not used: ") == (asked == 2)
     assert {one.reason for one in estimate.candidates} == {estimate.reason}
     assert estimate.on_the_way is None
     assert not any("quota" in note for note in estimate.notes)
@@ -210,6 +212,41 @@ def test_it_is_estimated_again_after_a_person_has_answered() -> None:
     again = estimate_again(accepted, first, 60.0, near.world)
     assert (again.chosen_pairs, again.reason) == (2, "2 relays were asked for")
     assert again.row(2).seconds == pytest.approx(first.row(2).seconds, rel=0.01)
+
+
+def test_the_first_seconds_decide_about_relays_of_which_nothing_is_known() -> None:
+    accepted = there(objective={"minimise": "time"})
+    near = cloud(accepted.region_pair)
+    near.profiles.profiles.clear()
+    assert estimate_for(accepted, 1_000 * GB, near.world).on_the_way
+    seen = Sight(at=1_010.0, after=10.0, direct=100.0, total=100.0, pairs=0)
+    decided = estimate_for(
+        accepted, 1_000 * GB, near.world, adjusted=lambda ends, offers: with_first_sight(ends, offers, seen)
+    )
+    # As much as the direct way is expected of each relay, until one has served.
+    assert decided.row(1).limit == "paths: 100.0 direct + 100.0 = 200.0 MB/s"
+    assert decided.chosen_pairs > 1
+    assert "relays" in decided.reason
+    assert decided.on_the_way == "what one of these relays carries was never measured"
+
+
+def test_relays_that_have_shown_what_they_carry_are_joined_by_more() -> None:
+    accepted = there(objective={"minimise": "time"})
+    near = cloud(accepted.region_pair)
+    near.profiles.profiles.clear()
+    seen = Sight(at=1_200.0, after=200.0, direct=100.0, total=220.0, pairs=2)
+    more = estimate_for(
+        accepted,
+        500 * GB,
+        near.world,
+        adjusted=lambda ends, offers: with_relays(ends, offers, seen, "free", RELAY),
+        is_moving=True,
+    )
+    assert more.row(1).limit == "paths: 220.0 direct + 60.0 = 280.0 MB/s"
+    assert (more.figures.pair.note, more.figures.direct.note) == (
+        "2 relays of this transfer",
+        "the direct path and 2 relays of this transfer",
+    )
 
 
 def test_its_document_is_read_again() -> None:
