@@ -195,7 +195,8 @@ def _pair(
     """What a pair carries; where it was never measured also what is published of it, and its lower bound if there is
     one.
     """
-    what, known = f"{instance_type} pairs", [side.relay_facts(instance_type) for side in sides]
+    what = f"{instance_type} {beside.route.unit if beside else 'pair'}s"
+    known = [side.relay_facts(instance_type) for side in sides]
     inside = measured.figure(profile, "intraRegion", f"to {instance_type} relays") or least(
         *(published_limits.in_all(facts, instance_type) for facts in known)
     )

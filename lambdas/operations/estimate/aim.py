@@ -58,7 +58,7 @@ def of_moving(transfer: AcceptedTransfer, size_bytes: int) -> Aim:
         pre_test=request.testing,
         objective=request.objective,
         pair_route=route,
-        takes_ways=not request.has_bucket,
+        takes_ways=True,
         reason=reason,
         brings_nothing=is_near,
     )

@@ -32,10 +32,12 @@ def ways_for(
 ) -> Ways | None:
     """The ways of relays of the offered types; None where only pairs are possible, or nothing else is of use.
 
-    Third regions have relays of the source's type. Machines of the user are of the pair alone. `closed`: borders that
-    no route can cross; those of the transfer, unless it is said.
+    A bucket has one side with relays, and no other ways. Third regions have relays of the source's type. Machines of the
+    user are of the pair alone. `closed`: borders that no route can cross; those of the transfer, unless it is said.
     """
     relays = transfer.request.relays
+    if transfer.request.has_bucket:
+        return None
     straight = _straight(transfer, ends, market, world) if relays.pairs == "auto" else 0.0
     # Of unequal sides none is tested: the better half of pairs is what was asked for.
     unequal = relays.pairs == "auto" and transfer.request.testing is not True

@@ -13,6 +13,7 @@ from lambdas.core.estimate.first_contact import Sight, with_first_sight, with_re
 from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.estimate.estimation import estimate_again, estimate_for
+from lambdas.operations.estimate.routing import ways_of
 from tests.lambdas.buckets import bucket, from_bucket, from_many_to_bucket, to_bucket
 from tests.lambdas.builders import DESTINATION_ID, IRELAND, WEST, profile, survey, transfer
 from tests.lambdas.cloud import Cloud
@@ -224,7 +225,7 @@ def test_the_first_seconds_decide_about_relays_of_which_nothing_is_known() -> No
         accepted, 1_000 * GB, near.world, adjusted=lambda ends, offers: with_first_sight(ends, offers, seen)
     )
     # As much as the direct way is expected of each relay, until one has served.
-    assert decided.row(1).limit == "paths: 100.0 direct + 100.0 = 200.0 MB/s"
+    assert decided.row(1).limit.startswith("paths: 100.0 direct + 100.0 = 200.0 MB/s")
     assert decided.chosen_pairs > 1
     assert "relays" in decided.reason
     assert decided.on_the_way == "what one of these relays carries was never measured"
@@ -247,6 +248,16 @@ def test_relays_that_have_shown_what_they_carry_are_joined_by_more() -> None:
         "2 relays of this transfer",
         "the direct path and 2 relays of this transfer",
     )
+
+
+@pytest.mark.parametrize("accepted", [there, back])
+def test_no_ways_are_planned_beside_them(accepted: Any) -> None:
+    """Neither now nor while data moves: S3 is the only place where a relay sends to."""
+    asked = accepted()
+    near = cloud(asked.region_pair)
+    estimate = estimate_for(asked, 1_000 * GB, near.world)
+    assert ways_of(asked, estimate, near.world) is None
+    assert all(row.planned == [] for row in estimate.rows)
 
 
 def test_its_document_is_read_again() -> None:
