@@ -32,8 +32,8 @@ def ways_for(
 ) -> Ways | None:
     """The ways of relays of the offered types; None where only pairs are possible, or nothing else is of use.
 
-    A bucket has one side with relays, and no other ways. Third regions have relays of the source's type. Machines of the
-    user are of the pair alone. `closed`: borders that no route can cross; those of the transfer, unless it is said.
+    Third regions have relays of the source's type. Machines of the user are of the pair alone. To and from a bucket
+    there is one way. `closed`: borders that no route can cross; those of the transfer, unless it is said.
     """
     relays = transfer.request.relays
     if transfer.request.has_bucket:

@@ -57,9 +57,6 @@ def test_more_machines_than_a_transfer_can_name_twice_are_refused(bucket_at: str
 @pytest.mark.parametrize(
     ("key", "keys"),
     [
-        ("relays.through", {"relays": {"through": "auto"}}),
-        ("relays.existing", {"relays": {"existing": ["i-0ccccccccccccccc1"]}}),
-        ("preTest", {"preTest": True}),
         ("profile", {"profile": "measure"}),
         ("preserve.hardLinks", {"preserve": {"hardLinks": True}}),
         ("preserve.sparse", {"preserve": {"sparse": True}}),
@@ -76,49 +73,6 @@ def test_what_a_bucket_has_not_is_refused_at_either_end(bucket_at: str, key: str
     assert f"$.{bucket_at} is a bucket: " in problem
     assert problem.endswith("; leave it out")
     assert parsed(MACHINE, THERE, **keys)
-
-
-@pytest.mark.parametrize("bucket_at", ["source", "destination"])
-@pytest.mark.parametrize("pairs", ["auto", 0, 2, 8])
-def test_relays_beside_the_machine_are_asked_for_by_their_number(bucket_at: str, pairs: int | str) -> None:
-    ends = (BUCKET, THERE) if bucket_at == "source" else (MACHINE, BACKUPS)
-    found = parsed(*ends, relays={"pairs": pairs, "instanceTypes": ["t3.small"], "market": "spot"})
-    assert found.relays.wanted == pairs
-    assert not found.testing
-
-
-@pytest.mark.parametrize("bucket_at", ["source", "destination"])
-@pytest.mark.parametrize(
-    ("key", "value", "right"),
-    [
-        ("pairs", {"source": 1, "destination": 2}, "write one number, of relays there"),
-        ("instanceTypes", {"source": ["t3.small"], "destination": ["t3.small"]}, "write one list, of types there"),
-    ],
-)
-def test_what_is_asked_for_by_side_is_refused_where_one_has_no_relays(
-    bucket_at: str, key: str, value: dict[str, Any], right: str
-) -> None:
-    ends = (BUCKET, THERE) if bucket_at == "source" else (MACHINE, BACKUPS)
-    (problem,) = refused(*ends, relays={key: value})
-    assert problem.startswith(f"$.relays.{key}: ")
-    assert problem.endswith(f"and $.{bucket_at} is a bucket: relays stand beside the machine alone; {right}")
-    assert parsed(MACHINE, THERE, relays={key: value})
-
-
-@pytest.mark.parametrize(
-    ("key", "keys"),
-    [
-        ("relays.pairs", {"relays": {"pairs": 2}}),
-        ("relays.through", {"relays": {"through": "auto"}}),
-        ("relays.existing", {"relays": {"existing": ["i-0ccccccccccccccc1"]}}),
-        ("preTest", {"preTest": True}),
-    ],
-)
-def test_a_copy_by_s3_passes_no_relay(key: str, keys: dict[str, Any]) -> None:
-    (problem,) = refused(BUCKET, BACKUPS, **keys)
-    assert problem.startswith(f"$.{key}: ")
-    assert "S3 copies by itself, and its data passes no relay" in problem
-    assert parsed(BUCKET, BACKUPS, relays={"pairs": 0})
 
 
 @pytest.mark.parametrize(
