@@ -174,11 +174,10 @@ def _shares(uses: Sequence[RouteUse], seconds: float, figures: Figures, wait: fl
 def _energy(uses: Sequence[RouteUse], seconds: float, figures: Figures, wait: float) -> float:
     """Both ends and all relays, those of the user too; more of them until a pre-test is over that gives some back.
 
-    Of a bucket there is one end, the machine: what S3 takes nobody knows.
+    Of a bucket the end that has machines: what S3 takes nobody knows.
     """
+    ends = sum((figures.machines or [1, 1])[: figures.route.sides]) * seconds
     relays = sum(use.count for use in uses)
     more = sum(use.tested.count - use.count for use in uses) if wait else 0
     lived = seconds + figures.tail_seconds
-    return energy.watt_hours(
-        figures.route.sides * seconds + relays * lived + more * min(figures.spawn.value + wait, lived)
-    )
+    return energy.watt_hours(ends + relays * lived + more * min(figures.spawn.value + wait, lived))

@@ -303,8 +303,11 @@ def _energy(transfer: AcceptedTransfer, tally: Tally, nodes: list[Node], now: fl
     if not tally.seconds:
         return None
     relays = sum((node.ended_at or now) - node.requested_at for node in nodes)
-    ends = (len(transfer.senders) + len(transfer.receivers)) * tally.seconds
-    return Energy(watt_hours=round(energy.watt_hours(ends + relays), 3), assumption=energy.ASSUMPTION)
+    # Beside a bucket a machine has both daemons.
+    ends = {seat.machine.instance_id for seat in (*transfer.senders, *transfer.receivers)}
+    return Energy(
+        watt_hours=round(energy.watt_hours(len(ends) * tally.seconds + relays), 3), assumption=energy.ASSUMPTION
+    )
 
 
 def _words(asked: object, machine: End | None) -> str:
