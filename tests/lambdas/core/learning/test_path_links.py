@@ -8,11 +8,12 @@ from lambdas.core.estimate.profile import Profile
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.topology import Route, routes_of
 from lambdas.core.learning.arrivals import Arrivals
-from lambdas.core.learning.path_links import links_in_use
+from lambdas.core.learning.path_links import PathLinks, links_in_use
 from lambdas.core.learning.sample import Sample
 from lambdas.core.learning.samples import samples_of, tails_of
 from lambdas.core.places.machines import TransitRegion
 from lambdas.core.transfer.accepted import AcceptedTransfer
+from tests.lambdas.buckets import to_bucket
 from tests.lambdas.builders import IRELAND, WEST, node, transfer
 from tests.lambdas.traffic import Traffic
 
@@ -141,3 +142,11 @@ def test_links_in_use_are_those_of_routes_that_had_relays() -> None:
     assert links_in_use(accepted(), relays(FRANKFURT, TOKYO)) == sorted(
         [FIRST, f"{FRANKFURT}>{TOKYO}", f"{TOKYO}>{IRELAND}"]
     )
+
+
+def test_relays_that_dial_s3_teach_what_is_known_of_machine_and_bucket() -> None:
+    """And not the link between these regions, on which pairs of relays are."""
+    links = PathLinks(to_bucket(), {})
+    assert links.of("route-0-1") == (f"{WEST}>s3:{IRELAND}",)
+    (sample,) = links.samples("route-0-1", TYPE, 300.0, 60.0)
+    assert (sample.subject, sample.metric, sample.value, sample.link) == (TYPE, "interRegion", 300.0, None)
