@@ -10,6 +10,7 @@ from cli.console import Text
 from cli.fitting import Fitted
 from lambdas.core.estimate.alternative import Alternative
 from lambdas.core.estimate.figures import Figure
+from lambdas.core.estimate.pair_route import PairRoute
 from lambdas.core.estimate.rows import Row
 from lambdas.core.estimate.type_choice import Candidate
 from lambdas.core.words import dollars, duration, size
@@ -21,7 +22,8 @@ MOST_RANGE = 16  # characters of one line
 def estimate_table(estimate: dict[str, Any]) -> RenderableType:
     """The rows of the estimate, bars for time, the chosen one marked."""
     table = Table(title=f"Estimate for {size(estimate['bytes'])}", title_justify="left", box=SIMPLE_HEAD)
-    table.add_column("pairs", justify="right", no_wrap=True)
+    route = PairRoute.from_document(estimate["figures"].get("pairRoute", {}))
+    table.add_column(f"{route.unit}s", justify="right", no_wrap=True)
     table.add_column("time", justify="right", no_wrap=True)
     table.add_column("", width=BAR_WIDTH)
     table.add_column("speedup", justify="right", no_wrap=True)

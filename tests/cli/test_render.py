@@ -196,3 +196,8 @@ def test_no_line_that_a_machine_printed_looks_like_one_of_the_report() -> None:
     shown = text(report_view(report))
     assert re.findall(r"^SUCCEEDED.*", shown, re.MULTILINE) == ["SUCCEEDED: nightly"]
     assert "last error: it said SUCCEEDED: nightly" in " ".join(shown.split())
+
+
+def test_rows_of_a_bucket_count_relays() -> None:
+    assert "relays time" in shown_estimate("to-a-bucket.json")
+    assert "pairs time" in shown_estimate("relays-help.json")

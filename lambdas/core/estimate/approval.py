@@ -111,13 +111,13 @@ def _told(row: Row) -> dict[str, Any]:
 
 def letter(transfer: AcceptedTransfer, estimate: Estimate) -> tuple[str, str]:
     """Subject and text for people; the subject as SNS wants it: plain ASCII, fewer than 100 characters."""
-    name = transfer.transfer_id
+    name, unit = transfer.transfer_id, estimate.figures.route.unit
     lines = [
         f"Transfer {name} waits for approval: {size(estimate.bytes)} from "
         f"{transfer.request.source.machine_words} ({transfer.source_region}) to "
         f"{transfer.request.destination.machine_words} ({transfer.destination_region}).",
         "",
-        f"  {'pairs':>5} {'time':>12} {'in all':>12} {'speedup':>8} {'cost':>10} {'and time':>10} {'Wh':>8}"
+        f"{f'{unit}s':>7} {'time':>12} {'in all':>12} {'speedup':>8} {'cost':>10} {'and time':>10} {'Wh':>8}"
         "  limited by",
         *(_line(row, recommended=row.pairs == estimate.chosen_pairs) for row in estimate.rows),
         "",

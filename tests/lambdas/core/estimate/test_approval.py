@@ -10,6 +10,7 @@ from lambdas.core.errors import InvalidApproval
 from lambdas.core.estimate.approval import Approval, event_detail, letter, take_row
 from lambdas.core.estimate.budget import needed
 from lambdas.core.estimate.estimate import Estimate
+from lambdas.core.estimate.pair_route import PairRoute
 from lambdas.core.request.request import TransferRequest
 from lambdas.core.words import duration
 from tests.lambdas.builders import estimate, figures, request, transfer
@@ -106,3 +107,11 @@ def test_letter_shows_every_row_and_what_to_do() -> None:
     assert f"cpt approve {'a' * 80}" in text
     assert f"cpt reject {'a' * 80}" in text
     assert "1:30:00" in text
+
+
+def test_letter_of_a_bucket_counts_relays_and_not_pairs() -> None:
+    pairs, route = estimate(2), PairRoute(regions=["us-west-2"])
+    relays = pairs.model_copy(update={"figures": pairs.figures.model_copy(update={"pair_route": route})})
+    heads = [letter(transfer(), one)[1].splitlines()[2] for one in (pairs, relays)]
+    assert [head.split()[0] for head in heads] == ["pairs", "relays"]
+    assert len({head.index("time") for head in heads}) == 1
