@@ -49,12 +49,14 @@ def with_bucket(
     is_read = isinstance(source, BucketEnd)
     machines = max(1, len(source.machine_ids) + len(destination.machine_ids))
     whose = f"by each of {machines} machines" if machines > 1 else ""
-    more = f"{whose or 'by the machine'} and for each of {relays} relays"
-    store = _served(machines + relays, more if relays else whose)
+    more = f"{whose or 'by the machine'} and through each of {relays} relays"
+    direct, store = _held(ends.direct, _served(machines, whose)), _served(machines + relays, more if relays else whose)
+    if direct.most > store.value:
+        store = direct
     changes: dict[str, Figure | None] = {
         "store": store,
         "source" if is_read else "destination": store,
-        "direct": _held(ends.direct, _served(machines, whose)),
+        "direct": direct,
     }
     for name in ("source_processor", "destination_processor"):
         figure: Figure | None = getattr(ends, name)

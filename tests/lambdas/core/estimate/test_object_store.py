@@ -33,7 +33,7 @@ def test_each_relay_brings_requests_of_its_own() -> None:
     store = found(to_bucket(), 10 * GB, 3).figures.store
     assert store is not None
     assert (store.value, store.origin) == (9 * 1360.0, "published")
-    assert store.note == "S3: 16 requests at once by the machine and for each of 8 relays at 85 MB/s"
+    assert store.note == "S3: 16 requests at once by the machine and through each of 8 relays at 85 MB/s"
 
 
 def test_each_of_several_machines_has_s3_for_itself_and_reads_what_is_noted_of_uploads() -> None:
@@ -45,7 +45,7 @@ def test_each_of_several_machines_has_s3_for_itself_and_reads_what_is_noted_of_u
     # Three machines, and the 8 relays that the deployment allows.
     assert (store.value, store.note) == (
         11 * 1360.0,
-        "S3: 16 requests at once by each of 3 machines and for each of 8 relays at 85 MB/s",
+        "S3: 16 requests at once by each of 3 machines and through each of 8 relays at 85 MB/s",
     )
     assert requests(160 * MIB, 1, 64 * MIB, 3, is_read=False).words == "6 writes, 2 listings and 3 reads of S3"
     assert requests(160 * MIB, 1, 64 * MIB, 3, is_read=True).words == "0 writes, 2 listings and 4 reads of S3"

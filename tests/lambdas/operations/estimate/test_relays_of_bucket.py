@@ -109,6 +109,11 @@ def test_s3_holds_each_way_down_and_not_their_sum() -> None:
     assert figures.store.value == 9 * 1_360.0
 
 
+def test_inside_a_region_s3_serves_what_it_was_seen_to_serve() -> None:
+    row = found(on(from_bucket()), direct=2_000.0).row(0)
+    assert row.seconds == pytest.approx(1_000_000 / 2_000)
+
+
 def test_a_direct_way_that_nobody_measured_is_held_down_by_s3() -> None:
     accepted = there(relays={"pairs": 0})
     near = cloud(accepted.region_pair)
