@@ -1,0 +1,115 @@
+"""Relays between a machine and a bucket: beside the machine, and each dials S3 itself."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local.cloud import LocalCloud
+from local.config import LocalConfig
+from tests.chaos.extent import only_full
+from tests.e2e.account import HOME, KILL_RELAY, OTHER, SLOW_MBPS, Account, Run
+from tests.e2e.assembly import synthesized
+from tests.e2e.image import with_daemon
+
+BUCKET = "cpt-test-objects"
+MIB = 1 << 20
+RELAYS = 2
+
+
+@pytest.fixture(scope="module")
+def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
+    """A deployment whose settings allow a bucket in the other region."""
+    work = tmp_path_factory.mktemp("bucket relays")
+    allowed = [{"bucket": BUCKET, "region": OTHER, "read": True, "write": True}]
+    config = LocalConfig.model_validate(
+        {"port": 0, "bootSeconds": 1.0, "image": with_daemon(work / "image"), "pollSeconds": 0.2}
+    )
+    with LocalCloud(config, work / "state", synthesized(work / "cdk.out", (HOME, OTHER), buckets=allowed)) as cloud:
+        found = Account(cloud, work)
+        place: Any = {"LocationConstraint": OTHER}
+        cloud.client("s3", OTHER).create_bucket(Bucket=BUCKET, CreateBucketConfiguration=place)
+        yield found
+
+
+def contents(seed: int) -> dict[str, bytes]:
+    """Names with what they hold: parts of a large one go by all ways."""
+    randomness = random.Random(seed)
+    small = {f"small-{number}": randomness.randbytes(9_000) for number in range(20)}
+    return {"large": randomness.randbytes(6 * 8 * MIB + 123), **small}
+
+
+def slowly(account: Account, request: dict[str, Any], name: str) -> str:
+    """Start it so that relays come while most is left."""
+    relays = {"pairs": RELAYS, "instanceTypes": ["t3.small"]}
+    wish = {"relays": relays, "chunkSizeMiB": 8, "bandwidthLimitMbps": SLOW_MBPS}
+    arn = account.start({**request, **wish}, name)
+    account.cloud.wait_for(lambda: sum("joinedAt" in node for node in account.nodes(name)) == RELAYS, 120)
+    return arn
+
+
+def assert_whole(account: Account, run: Run, name: str) -> None:
+    """It has succeeded, each relay has carried some of it, and no upload, rule or machine is left."""
+    assert (run.status, run.error, run.cause) == ("SUCCEEDED", None, None)
+    assert run.report["verified"]
+    carried = {path["pathId"]: path["bytes"] for path in run.report["paths"]}
+    assert set(carried) == {"direct", "route-0-1", "route-0-2"}
+    assert all(carried.values()), carried
+    assert "Uploads" not in account.cloud.client("s3", OTHER).list_multipart_uploads(Bucket=BUCKET)
+    for region in (HOME, OTHER):
+        assert account.rules(name, region) == []
+        assert account.launched(name, region) == []
+
+
+def test_relays_beside_a_machine_carry_what_it_writes_to_a_bucket(account: Account, tmp_path: Path) -> None:
+    held = contents(1)
+    for path, body in held.items():
+        (tmp_path / path).write_bytes(body)
+    request = {
+        "source": {"instanceId": account.source, "region": HOME, "paths": [f"{tmp_path}/"]},
+        "destination": {"kind": "bucket", "bucket": BUCKET, "prefix": "out/", "region": OTHER},
+    }
+    arn = slowly(account, request, "out")
+    account.limit("out", None)
+    assert_whole(account, account.wait(arn), "out")
+    s3 = account.cloud.client("s3", OTHER)
+    assert {key: s3.get_object(Bucket=BUCKET, Key=f"out/{key}")["Body"].read() for key in held} == held
+
+
+def test_relays_beside_a_machine_carry_what_it_reads_from_a_bucket(account: Account, tmp_path: Path) -> None:
+    held, s3 = contents(2), account.cloud.client("s3", OTHER)
+    for path, body in held.items():
+        s3.put_object(Bucket=BUCKET, Key=f"in/{path}", Body=body)
+    request = {
+        "source": {"kind": "bucket", "bucket": BUCKET, "prefix": "in/", "region": OTHER},
+        "destination": {"instanceId": account.source, "region": HOME, "path": str(tmp_path / "in")},
+    }
+    arn = slowly(account, request, "in")
+    account.limit("in", None)
+    assert_whole(account, account.wait(arn), "in")
+    assert {path: (tmp_path / "in" / path).read_bytes() for path in held} == held
+
+
+@only_full
+def test_a_relay_that_dies_on_the_way_to_a_bucket_costs_nothing_and_is_replaced(
+    account: Account, tmp_path: Path
+) -> None:
+    held = contents(3)
+    for path, body in held.items():
+        (tmp_path / path).write_bytes(body)
+    request = {
+        "source": {"instanceId": account.source, "region": HOME, "paths": [f"{tmp_path}/"]},
+        "destination": {"kind": "bucket", "bucket": BUCKET, "prefix": "killed/", "region": OTHER},
+    }
+    arn = slowly(account, request, "killed")
+    first = next(node for node in account.nodes("killed") if node["slot"] == 1)
+    account.shell(first["instanceId"], HOME, KILL_RELAY)
+    account.cloud.wait_for(lambda: len(account.nodes("killed")) > RELAYS, 120)
+    account.limit("killed", None)
+    run = account.wait(arn)
+    assert (run.status, run.error, run.cause) == ("SUCCEEDED", None, None)
+    s3 = account.cloud.client("s3", OTHER)
+    assert {key: s3.get_object(Bucket=BUCKET, Key=f"killed/{key}")["Body"].read() for key in held} == held
+    assert account.launched("killed", HOME) == []
