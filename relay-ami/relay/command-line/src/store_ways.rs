@@ -41,13 +41,15 @@ impl StoreWays {
     pub fn follow(self, stop: &Stop) -> io::Result<()> {
         let (stop, own) = (stop.clone(), Arc::new(self));
         spawn("ways", move || {
-            let mut doors = Vec::new();
+            let mut doors = Vec::<OpenWay>::new();
             loop {
                 match own.control.membership() {
                     Ok(membership) => membership.iter().for_each(|membership| own.hold(membership, &mut doors)),
                     // Those of a moment ago still serve.
                     Err(error) => tracing::warn!(%error, "membership"),
                 }
+                // Data goes elsewhere meanwhile, and would not show that nobody comes back.
+                doors.iter().filter(|open| lock(&open.failing).is_open()).for_each(|open| open.door.look());
                 if stop.sleep(PROGRESS_INTERVAL) {
                     return;
                 }
@@ -57,26 +59,27 @@ impl StoreWays {
     }
 
     /// Opens what is new, and closes what is gone.
-    fn hold(self: &Arc<Self>, membership: &Membership, doors: &mut Vec<(Path, Door)>) {
+    fn hold(self: &Arc<Self>, membership: &Membership, doors: &mut Vec<OpenWay>) {
         let wanted: Vec<&Path> =
             membership.paths.iter().filter(|path| path.store && (path.from == self.seat || path.to == self.seat)).collect();
         let same = |one: &Path, other: &Path| (&one.path_id, one.generation, &one.hops) == (&other.path_id, other.generation, &other.hops);
         let before = doors.len();
-        doors.retain(|(path, _)| wanted.iter().any(|wanted| same(wanted, path)));
-        let fresh: Vec<&Path> = wanted.into_iter().filter(|wanted| !doors.iter().any(|(path, _)| same(wanted, path))).collect();
+        doors.retain(|open| wanted.iter().any(|wanted| same(wanted, &open.path)));
+        let fresh: Vec<&Path> = wanted.into_iter().filter(|wanted| !doors.iter().any(|open| same(wanted, &open.path))).collect();
         if doors.len() == before && fresh.is_empty() {
             return;
         }
         for path in fresh {
-            match Door::open(self.behind(path)) {
+            let failing = Arc::default();
+            match Door::open(self.behind(path, &failing)) {
                 Ok(door) => {
                     tracing::info!(path = %path.path_id, generation = path.generation, "a way to the bucket");
-                    doors.push((path.clone(), door));
+                    doors.push(OpenWay { path: path.clone(), door, failing });
                 }
                 Err(error) => tracing::warn!(path = %path.path_id, %error, "no way to the bucket"),
             }
         }
-        let ways = doors.iter().filter_map(|(path, door)| {
+        let ways = doors.iter().filter_map(|OpenWay { path, door, .. }| {
             let is_plain = self.bucket.plain_host().is_some();
             let http = if is_plain { http_client() } else { http_client_by(door.address, USER, &door.secret) };
             let http = http.inspect_err(|error| tracing::warn!(%error, "no client for a way")).ok()?;
@@ -86,8 +89,8 @@ impl StoreWays {
         self.bucket.ways().set(ways.collect());
     }
 
-    fn behind(self: &Arc<Self>, path: &Path) -> Behind {
-        let (own, of, failing) = (Arc::clone(self), path.clone(), Mutex::new(Failing::default()));
+    fn behind(self: &Arc<Self>, path: &Path, failing: &Arc<Mutex<Failing>>) -> Behind {
+        let (own, of, failing) = (Arc::clone(self), path.clone(), Arc::clone(failing));
         Behind {
             router: Arc::clone(&self.router),
             hops: path.hops.clone(),
@@ -108,6 +111,13 @@ impl StoreWays {
     }
 }
 
+/// A way that the membership has.
+struct OpenWay {
+    path: Path,
+    door: Door,
+    failing: Arc<Mutex<Failing>>,
+}
+
 /// For how long no stream was opened.
 #[derive(Default)]
 struct Failing {
@@ -116,6 +126,11 @@ struct Failing {
 }
 
 impl Failing {
+    /// Streams fail, and that is not told.
+    const fn is_open(&self) -> bool {
+        self.since.is_some() && !self.is_told
+    }
+
     /// The relay that is lost, and why, once: it is not where S3 is heard nowhere else either.
     fn lost(&mut self, opened: Result<(), &RouteError>, is_heard_since: impl Fn(Instant) -> bool) -> Option<(String, String)> {
         let Err(error) = opened else {

@@ -6,8 +6,8 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream, ToSocketAddrs};
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aws_lc_rs::constant_time::verify_slices_are_equal;
@@ -25,6 +25,7 @@ use crate::secure::outlet::Outlet;
 use crate::sockets::net::tune;
 use crate::sockets::splice::both_ways;
 use crate::stop::Stop;
+use crate::thread::lock;
 
 /// Of whom a request asks for the door.
 pub const USER: &str = "cpt";
@@ -50,6 +51,9 @@ pub struct Behind {
 pub struct Door {
     pub address: SocketAddrV4,
     pub secret: String,
+    behind: Arc<Behind>,
+    /// For whom it was asked last.
+    asked_for: Arc<Mutex<Option<String>>>,
     stop: Stop,
 }
 
@@ -63,14 +67,15 @@ impl Door {
         let bytes: [u8; 32] = random().map_err(io::Error::other)?;
         let secret: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let expected = STANDARD.encode(format!("{USER}:{secret}"));
-        let (stop, behind) = (Stop::new()?, Arc::new(behind));
-        let told = stop.clone();
+        let (stop, behind, asked_for) = (Stop::new()?, Arc::new(behind), Arc::new(Mutex::new(None)));
+        let (told, served, noted) = (stop.clone(), Arc::clone(&behind), Arc::clone(&asked_for));
         crate::thread::spawn("door", move || {
             while !told.is_requested() {
                 match told.accept(std::slice::from_ref(&listener), LOOK) {
                     Ok(Some(socket)) => {
-                        let (behind, expected) = (Arc::clone(&behind), expected.clone());
-                        let served = move || behind.serve(&socket, &expected).unwrap_or_else(|error| tracing::debug!(%error, "door"));
+                        let (behind, expected, noted) = (Arc::clone(&served), expected.clone(), Arc::clone(&noted));
+                        let served =
+                            move || behind.serve(&socket, &expected, &noted).unwrap_or_else(|error| tracing::debug!(%error, "door"));
                         if let Err(error) = crate::thread::spawn("way", served) {
                             tracing::warn!(%error, "no thread for a stream");
                         }
@@ -83,7 +88,15 @@ impl Door {
                 }
             }
         })?;
-        Ok(Self { address, secret, stop })
+        Ok(Self { address, secret, behind, asked_for, stop })
+    }
+
+    /// Opens a stream as it was asked for last, and closes it: whoever is told hears what became of it.
+    pub fn look(&self) {
+        let host = lock(&self.asked_for).clone();
+        if let Some(host) = host {
+            drop(self.behind.dial(&host));
+        }
     }
 }
 
@@ -94,7 +107,7 @@ impl Drop for Door {
 }
 
 impl Behind {
-    fn serve(&self, socket: &TcpStream, expected: &str) -> io::Result<()> {
+    fn serve(&self, socket: &TcpStream, expected: &str, noted: &Mutex<Option<String>>) -> io::Result<()> {
         tune(socket)?;
         let mut timed = Deadline::after(HANDSHAKE_TIMEOUT).on(socket);
         let host = match &self.only {
@@ -104,6 +117,7 @@ impl Behind {
                 None => return timed.write_all(b"HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n"),
             },
         };
+        *lock(noted) = Some(host.clone());
         let onward = self.dial(&host);
         if self.only.is_none() {
             let answer: &[u8] =
