@@ -34,11 +34,11 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
         yield found
 
 
-def contents(seed: int) -> dict[str, bytes]:
+def contents(seed: int, parts: int = 6) -> dict[str, bytes]:
     """Names with what they hold: parts of a large one go by all ways."""
     randomness = random.Random(seed)
     small = {f"small-{number}": randomness.randbytes(9_000) for number in range(20)}
-    return {"large": randomness.randbytes(6 * 8 * MIB + 123), **small}
+    return {"large": randomness.randbytes(parts * 8 * MIB + 123), **small}
 
 
 def slowly(account: Account, request: dict[str, Any], name: str, chunk_mib: int) -> str:
@@ -102,7 +102,8 @@ def test_relays_beside_a_machine_carry_what_it_reads_from_a_bucket(account: Acco
 def test_a_relay_that_dies_on_the_way_to_a_bucket_costs_nothing_and_is_replaced(
     account: Account, tmp_path: Path
 ) -> None:
-    held = contents(3)
+    # Two minutes as slowly as it begins.
+    held = contents(3, parts=15)
     for path, body in held.items():
         (tmp_path / path).write_bytes(body)
     request = {

@@ -94,7 +94,7 @@ class Route:
     @property
     def is_straight(self) -> bool:
         """Return whether its last relays send straight to the receiver, or to a store, without others beside it."""
-        return bool(self.store) or bool(self.stages) and self.stages[-1].end is not self.destination
+        return bool(self.store) or (bool(self.stages) and self.stages[-1].end is not self.destination)
 
     @property
     def way(self) -> tuple[str, ...]:

@@ -116,7 +116,7 @@ def _may_launch(world: World, transfer: AcceptedTransfer) -> None:
 
 def _plan(world: World, record: Estimated, stage: Stage, wanted: int, types: list[str]) -> tuple[LaunchPlan, list[str]]:
     """The plan of one stage, and what had to be left out of it."""
-    transfer, public = record.transfer, record.paths.inter_region == "public"
+    transfer, public = record.transfer, _is_public(record, stage)
     subnets = usable(world.at(stage.place).subnets.of_vpc(stage.vpc_id), stage.subnet_id, public=public)
     if not subnets:
         kind = "subnet with a route to an internet gateway" if public else "subnet"
@@ -129,6 +129,12 @@ def _plan(world: World, record: Estimated, stage: Stage, wanted: int, types: lis
         notes = [f"other zones of {stage.region} were left out: {reason}"]
     spot = transfer.request.relays.market == "spot"
     return launch_plan.plan(wanted, types, subnets, stage.zone, spot=spot), notes
+
+
+def _is_public(record: Estimated, stage: Stage) -> bool:
+    """Whether its relays need public addresses: to reach other regions, or S3 as the machine beside them does."""
+    to_store = record.transfer.on_one_machine and stage.end is not None and stage.end.public_address is not None
+    return to_store or record.paths.inter_region == "public"
 
 
 def _bearable(world: World, record: Estimated, stage: Stage, attempt: Attempt) -> int:
@@ -161,7 +167,7 @@ class _Launcher:
     def __init__(self, world: World, record: Estimated, stage: Stage, generation: int) -> None:
         self._world, self._transfer, self._estimate = world, record.transfer, record.estimate
         self._stage, self._generation = stage, generation
-        self._public = record.paths.inter_region == "public"
+        self._public = _is_public(record, stage)
         self._group_id = security_group(world, stage, "relay")
 
     def launch(self, step: Step, slots: list[int]) -> list[Node]:
