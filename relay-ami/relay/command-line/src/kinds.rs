@@ -140,7 +140,8 @@ fn directory(end: &MachineDestination, keep: Option<&KeepName>, transfer: &Trans
     PosixDestination::new(end.path.as_str().into()).keeping(keep, transfer)
 }
 
-fn bucket_destination(
+/// A destination that is a bucket.
+pub fn bucket_destination(
     end: &DestinationBucket,
     keep: Option<&KeepName>,
     (seat, asker): (Seat, &Asker<'_>),

@@ -14,13 +14,15 @@ use cpt_command_line::CliError;
 use cpt_command_line::end_roles::{self, SendOptions, Sender};
 use cpt_command_line::kinds;
 use cpt_command_line::roles::{self, print_json, print_probe};
+use cpt_command_line::store_ways::StoreWays;
 use cpt_ends_posix::{PosixDestination, PosixSource, nameless};
+use cpt_ends_s3::client::Bucket;
 use cpt_ends_s3::source::BucketSource;
 use cpt_laboratory::directory::Directory;
 use cpt_laboratory::plan::{self, PLAN_KEY, RANGE_SIZE};
 use cpt_relay::control::{Control, ControlError, Seat};
 use cpt_relay::defaults::{PORT, THREADS_AT_ONCE};
-use cpt_relay::documents::end::{ArchivedRule, DestinationBucket, DestinationEnd, SourceBucket};
+use cpt_relay::documents::end::{ArchivedRule, DestinationBucket, SourceBucket};
 use cpt_relay::documents::event::Failure;
 use cpt_relay::documents::membership::{Hop, Membership, Path};
 use cpt_relay::documents::percent;
@@ -34,6 +36,7 @@ use cpt_relay::sockets::net;
 use cpt_relay::stop::Stop;
 use cpt_relay::survey::scan;
 use cpt_relay::transport::peer;
+use cpt_relay::transport::route::Router;
 use cpt_relay::{probe, receive, relay};
 
 /// A relay without work ends after so long unless told otherwise: an evening's experiment should not run for ever.
@@ -55,8 +58,8 @@ cpt-laboratory: cpt-relay, and its roles by hand, with a directory that both end
                          [--select JSON] PATH...|s3://BUCKET/PREFIX/
   cpt-laboratory mirror  --control-dir DIR [--select JSON] [--delete] [--keep-replaced NAME] PATH... DESTINATION
   cpt-laboratory receive --control-dir DIR [--transfer ID] [--listen IP:PORT]... [--verify digest|readback|crc64] [--preserve JSON]
-                         [--unsynced] [--placing-threads N] [--keep-replaced NAME] DESTINATION|s3://BUCKET/PREFIX/
-  cpt-laboratory send    --control-dir DIR [--transfer ID] [--lanes N [--fixed-lanes]] [--direct] [--via IP:PORT,IP:PORT]... [--rate-mbps N] [--attempts N]
+                         [--unsynced] [--placing-threads N] [--keep-replaced NAME] [--route-key FILE] DESTINATION|s3://BUCKET/PREFIX/
+  cpt-laboratory send    --control-dir DIR [--transfer ID] [--lanes N [--fixed-lanes]] [--direct] [--via IP:PORT,IP:PORT]... [--to-store] [--rate-mbps N] [--attempts N]
                          [--patience SECONDS] [--route-key FILE]
   cpt-laboratory relay   --control-dir DIR [--transfer ID] [--listen IP:PORT]... [--idle-seconds N]
   cpt-laboratory probe   --listen IP:PORT... | --connect IP:PORT  [--seconds N]
@@ -102,7 +105,7 @@ fn scan(options: &Options) -> Result<ExitCode, CliError> {
     // Without a directory only the totals are wanted.
     let scratch = options.control_dir.clone().unwrap_or_else(|| std::env::temp_dir().join(format!("cpt-scan-{}", std::process::id())));
     let control = Directory::open(&scratch, RANGE_SIZE, None).map_err(failed)?;
-    let survey = scan::source(&*source_of(options, &options.paths)?, &control, "", scan::Options::default()).map_err(failed);
+    let survey = scan::source(&*source_of(options, &options.paths)?.0, &control, "", scan::Options::default()).map_err(failed);
     if options.control_dir.is_none() {
         let _ = std::fs::remove_dir_all(&scratch);
     }
@@ -122,7 +125,7 @@ pub fn in_directory(path: &PathBuf) -> Result<PathBuf, CliError> {
 fn plan(options: &Options) -> Result<ExitCode, CliError> {
     let control = open(options)?;
     control.clear().map_err(failed)?;
-    let source = source_of(options, &options.paths)?;
+    let (source, _) = source_of(options, &options.paths)?;
     let survey = scan::source(&*source, &control, "", scan::Options::default()).map_err(failed)?;
     if let cpt_relay::documents::survey::Survey::Source { problems, problem_count, .. } = &survey
         && *problem_count > 0
@@ -173,20 +176,22 @@ fn bucket_of(options: &Options, named: &std::path::Path) -> Result<Option<Destin
 }
 
 /// A directory, or a bucket.
-fn destination_of(options: &Options, named: &PathBuf, stop: &Stop) -> Result<Box<dyn Destination>, CliError> {
+fn destination_of(options: &Options, named: &PathBuf, stop: &Stop) -> Result<(Box<dyn Destination>, Option<Bucket>), CliError> {
     if let Some(end) = bucket_of(options, named)? {
         let asker = kinds::Asker { control: None, transfer: &options.transfer(), epoch: None, stop };
-        return kinds::destination(&DestinationEnd::Bucket(end), options.keep_replaced.as_ref(), &asker);
+        let destination = kinds::bucket_destination(&end, options.keep_replaced.as_ref(), (Seat::RECEIVER, &asker))?;
+        let bucket = destination.bucket().clone();
+        return Ok((Box::new(destination), Some(bucket)));
     }
     // One that has others beside it keeps what is under way in a directory of its own.
     let beside = options.seat.filter(|_| options.many_receivers);
     let destination = PosixDestination::new(in_directory(named)?).beside_others(beside);
     let destination = destination.keeping(options.keep_replaced.as_ref(), &options.transfer());
-    Ok(if options.unsynced { Box::new(Unsynced(destination)) } else { Box::new(destination) })
+    Ok((if options.unsynced { Box::new(Unsynced(destination)) } else { Box::new(destination) }, None))
 }
 
 /// Paths, or one bucket.
-fn source_of(options: &Options, paths: &[PathBuf]) -> Result<Arc<dyn Source>, CliError> {
+fn source_of(options: &Options, paths: &[PathBuf]) -> Result<(Arc<dyn Source>, Option<Bucket>), CliError> {
     if let [named] = paths
         && let Some(end) = bucket_of(options, named)?
     {
@@ -195,19 +200,43 @@ fn source_of(options: &Options, paths: &[PathBuf]) -> Result<Arc<dyn Source>, Cl
         let asker = kinds::Asker { control: None, transfer: &transfer, epoch: None, stop: &stop };
         let DestinationBucket { bucket, prefix, region, owner, preserve, .. } = end;
         let end = SourceBucket { bucket, prefix, region, owner, preserve, archived: ArchivedRule::default() };
-        let source = BucketSource::new(kinds::source_bucket(&end, Seat::SENDER, &asker)?);
-        return Ok(Arc::new(source.selecting(options.select.clone()).preserving(options.preserve)));
+        let bucket = kinds::source_bucket(&end, Seat::SENDER, &asker)?;
+        let source = BucketSource::new(bucket.clone()).selecting(options.select.clone()).preserving(options.preserve);
+        return Ok((Arc::new(source), Some(bucket)));
     }
-    Ok(Arc::new(PosixSource::new(absolute(paths)?).preserving(options.preserve)))
+    Ok((Arc::new(PosixSource::new(absolute(paths)?).preserving(options.preserve)), None))
+}
+
+/// The ways of an end that is a bucket, once somebody names any.
+fn follow(
+    options: &Options,
+    seat: Seat,
+    bucket: Bucket,
+    router: &Arc<Router>,
+    control: &Arc<Directory>,
+    stop: &Stop,
+) -> Result<(), CliError> {
+    let (transfer, router, control, rules) =
+        (options.transfer(), Arc::clone(router), Arc::clone(control) as Arc<dyn Control>, roles::rules()?);
+    let ways = StoreWays { transfer, seat, epoch: FIRST_EPOCH, bucket, router, rules, control };
+    ways.follow(stop).map_err(|error| CliError::failed(Failure::Signals, error))
 }
 
 fn receive(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     let [destination] = options.paths.as_slice() else { return Err(CliError::Usage("receive needs one destination".to_owned())) };
     let (control, transfer) = (Arc::new(open(options)?), options.transfer());
     let plan = roles::read_plan(&*control, &transfer, PLAN_KEY)?;
-    let (destination, rules) = (destination_of(options, destination, stop)?, roles::rules()?);
+    let ((destination, bucket), rules) = (destination_of(options, destination, stop)?, roles::rules()?);
+    let seat = options.seat.unwrap_or(Seat::RECEIVER);
+    // Relays by hand know one key, so both ends beside a bucket are given one file.
+    let key = end_roles::route_key(options.route_key.as_deref())?;
+    let router = Arc::new(Router { transfer: transfer.clone(), key });
+    let is_beside = bucket.is_some();
+    if let Some(bucket) = bucket {
+        follow(options, seat, bucket, &router, &control, stop)?;
+    }
     let config = receive::Config {
-        seat: options.seat.unwrap_or(Seat::RECEIVER),
+        seat,
         transfer,
         epoch: FIRST_EPOCH,
         before: None,
@@ -223,7 +252,13 @@ fn receive(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
         many_senders: options.many_senders,
         many_receivers: options.many_receivers,
     };
-    end_roles::run_receiver(config, control, (&listen_addresses(options), None), &roles::ready_file(options.ready.as_deref())?, stop)
+    end_roles::run_receiver(
+        config,
+        control,
+        (&listen_addresses(options), is_beside.then_some(&*router)),
+        &roles::ready_file(options.ready.as_deref())?,
+        stop,
+    )
 }
 
 /// Whoever is started again goes on as the next process of one start.
@@ -232,7 +267,7 @@ const FIRST_EPOCH: u64 = 1;
 fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     let (control, transfer) = (Arc::new(open(options)?), options.transfer());
     let plan = roles::read_plan(&*control, &transfer, PLAN_KEY)?;
-    let source = source_of(options, &planned_sources(&control)?)?;
+    let (source, bucket) = source_of(options, &planned_sources(&control)?)?;
     let by_options = options.direct || !options.via.is_empty();
     if options.rate_mbps.is_some() && !by_options {
         return Err(CliError::Usage("--rate-mbps needs --direct or --via; bandwidthLimitMbps of the membership is the rate".to_owned()));
@@ -244,6 +279,9 @@ fn send(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
     let journal = options.route_key.as_ref().map(|key| sent_journal::open(&key.with_extension("sent")));
     let journal = journal.transpose().map_err(|error| CliError::failed(Failure::SenderError, error))?;
     let sender = sender.noting(journal, overflow).publish(&*control, stop)?;
+    if let Some(bucket) = bucket {
+        follow(options, seat, bucket, &sender.router(), &control, stop)?;
+    }
     if by_options {
         let key = wait_for_key(&control, Seat::RECEIVER, stop)?;
         let receiver = key.address.as_deref().and_then(|address| address.parse().ok());
@@ -275,7 +313,7 @@ fn membership(options: &Options, receiver: SocketAddrV4, lanes: u32) -> Result<M
     }
     for (slot, hops) in options.via.iter().enumerate() {
         let hops = hops.iter().map(|address| Hop { node_id: address.to_string(), address: Address(*address) }).collect();
-        paths.push(path(format!("pair-{slot}"), hops)?);
+        paths.push(Path { store: options.to_store, ..path(format!("pair-{slot}"), hops)? });
     }
     Ok(Membership {
         schema_version: SchemaVersion1,

@@ -28,6 +28,8 @@ pub struct Options {
     pub listen: Vec<SocketAddrV4>,
     pub connect: Option<SocketAddrV4>,
     pub direct: bool,
+    /// The relays of `via` dial the store of the end that is a bucket.
+    pub to_store: bool,
     /// The destination is never synced.
     pub unsynced: bool,
     pub placing_threads: Option<usize>,
@@ -81,6 +83,7 @@ impl Options {
             match argument.to_str() {
                 Some("--") => options.paths.extend(arguments.by_ref().map(PathBuf::from)),
                 Some("--direct") => options.direct = true,
+                Some("--to-store") => options.to_store = true,
                 Some("--unsynced") => options.unsynced = true,
                 Some("--fixed-lanes") => options.has_fixed_lanes = true,
                 Some("--many-senders") => options.many_senders = true,
