@@ -81,8 +81,7 @@ def unmeasured(ends: EndFigures, pairs: int = 0) -> str | None:
     together = ends.direct.now + sum(ends.pair_at(slot).now for slot in range(pairs))
     totals = [figure for name in _TOTALS if (figure := getattr(ends, name)).origin_now in _UNMEASURED]
     if any(figure.is_open and min(figure.now, together) > SEEN * figure.least_now for figure in totals):
-        who = "these two machines" if ends.store is None else "this machine"
-        return f"so much was never seen to pass through {who}"
+        return f"so much was never seen to pass through {'this machine' if ends.store else 'these two machines'}"
     return None
 
 
