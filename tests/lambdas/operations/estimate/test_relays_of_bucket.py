@@ -158,6 +158,9 @@ def test_relays_of_several_machines_join_all_of_their_direct_ways() -> None:
     estimate = found(accepted, relay=300.0)
     assert estimate.figures.direct.value == 800.0
     assert estimate.row(2).limit.startswith("paths: 800.0 direct + 600.0 ")
+    # Each machine counts once, though it has two seats.
+    row = estimate.row(0)
+    assert row.energy_wh == pytest.approx(2 * 202.5 * row.seconds / 3600, rel=1e-4)
 
 
 @pytest.mark.parametrize("asked", ["auto", 2])
