@@ -30,7 +30,7 @@ export CDK_HOME := $(CURDIR)/.cache/cdk
 # Without bytecode each local cloud compiles its packages anew, 3 s of a core.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo check test lint structure lane-clouds lane-daemon lane-checks test-python test-together test-alone test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model seats long-run mutants fuzz daemon daemon-arm64 synth release release-check userlands bench bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-datasets bench-estimate bench-fleet bench-faults bench-scale bench-sets bench-buckets bench-versitygw bench-routes bench-routes-emulated figures diagram aws-smoke clean down
+.PHONY: help setup demo check test lint structure lane-clouds lane-daemon lane-checks test-python test-together test-alone test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model seats long-run mutants fuzz daemon daemon-arm64 synth release release-check userlands bench bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-datasets bench-estimate bench-fleet bench-faults bench-scale bench-sets bench-buckets bench-ways bench-versitygw bench-routes bench-routes-emulated figures diagram aws-smoke clean down
 
 help:  ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -274,6 +274,9 @@ bench-datasets: $(LABORATORY) | .tools/stamp  ## Trees as people have them, besi
 
 bench-buckets: $(LABORATORY) | .tools/stamp  ## A bucket at an end, beside rclone and AWS's Common Runtime, on two servers; two hours
 	@$(UV) run --frozen --isolated --group buckets python -m bench.buckets $(ARGS)
+
+bench-ways: $(LABORATORY) | .tools/stamp  ## A bucket behind a border, with relays beside the machine and without, 25 minutes (needs root)
+	@$(UV) run --frozen --isolated --group buckets python -m bench.buckets.ways $(ARGS)
 
 bench-versitygw: .cache/buckets/versitygw  ## Build a server of `make bench-buckets`, by Go of PyPI
 

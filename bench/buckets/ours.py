@@ -11,7 +11,7 @@ from bench.buckets.servers import ADDRESS, BUCKET, Server
 from bench.buckets.used import Used
 from bench.data_plane.bench import Bench
 from bench.data_plane.process import Program, running
-from lambdas.core.chunks.object_parts import READ_AT_ONCE, part_bytes
+from lambdas.core.chunks.object_parts import AT_ONCE, part_bytes
 from lambdas.core.chunks.plan import chunk_size, lanes_per_path
 
 TIMEOUT = 900.0
@@ -28,13 +28,13 @@ class Ours:
 
     def up(self, source: Path) -> Used:
         """Into the bucket."""
-        lanes = self._lanes()
+        lanes = max(self._lanes(), AT_ONCE)
         size = part_bytes(self._chunk(lanes), max(self.sizes.values()))
         return self._move(lanes, size, f"{source}/", PLACE)
 
     def down(self, target: Path) -> Used:
         """Out of the bucket."""
-        lanes = max(self._lanes(), READ_AT_ONCE)
+        lanes = max(self._lanes(), AT_ONCE)
         return self._move(lanes, self._chunk(lanes), PLACE, str(target))
 
     def _lanes(self) -> int:

@@ -122,7 +122,7 @@ def versitygw(work: Path, *, tls: bool) -> Iterator[Server]:
     root = work / "versitygw"
     root.mkdir()
     options = ["--port", f"{ADDRESS}:{PORTS['versitygw']}", "--keep-alive", "--quiet"]
-    cert, key, ca = _certificate(work)
+    cert, key, ca = certificate(work)
     options += ["--cert", str(cert), "--key", str(key)] if tls else []
     keys = {"ROOT_ACCESS_KEY": KEYS["AWS_ACCESS_KEY_ID"], "ROOT_SECRET_KEY": KEYS["AWS_SECRET_ACCESS_KEY"]}
     argv = [program, *options, "posix", "--data-integrity-etag", str(root)]
@@ -136,7 +136,7 @@ def keeps_nothing(work: Path, *, tls: bool) -> Iterator[Server]:
     program = build()
     block = work / "block"
     block.write_bytes(data.block())
-    cert, key, ca = _certificate(work)
+    cert, key, ca = certificate(work)
     argv = [str(program), f"{ADDRESS}:{PORTS['keeps-nothing']}", str(block), *([str(cert), str(key)] if tls else [])]
     with running(argv, work / "keeps-nothing.log") as server:
         yield _ready(KeepsNothing("keeps-nothing", _endpoint("keeps-nothing", tls), ca, server))
@@ -160,9 +160,10 @@ def _endpoint(name: str, tls: bool) -> str:
     return f"{'https' if tls else 'http'}://{ADDRESS}:{PORTS[name]}"
 
 
-def _certificate(work: Path) -> tuple[Path, Path, Path]:
+def certificate(work: Path, address: str = ADDRESS) -> tuple[Path, Path, Path]:
+    """Certificate, its key, and the authority that has signed it, for a server at an address."""
     authority = trustme.CA()
-    leaf = authority.issue_cert(ADDRESS, "localhost")
+    leaf = authority.issue_cert(address, "localhost")
     ca, cert, key = work / "ca.pem", work / "cert.pem", work / "key.pem"
     authority.cert_pem.write_to_path(str(ca))
     leaf.private_key_pem.write_to_path(str(key))

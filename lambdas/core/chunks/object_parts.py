@@ -15,8 +15,8 @@ LEAST_BYTES = LEAST_CHUNK_MIB * MIB
 UNKNOWN_BYTES = 64 * MIB
 # The largest power of two that a part may have: so an object has 39 TiB at most.
 LARGEST_BYTES = 1 << (MOST_PART_BYTES.bit_length() - 1)
-# A range comes at some 85 MB/s, and a link of 10 Gbit/s is to be full.
-READ_AT_ONCE = 16
+# A range comes at some 85 MB/s, a part goes so fast, and a link of 10 Gbit/s is to be full.
+AT_ONCE = 16
 # What a request may say.
 _MOST_REQUESTED_BYTES = 1024 * MIB
 
@@ -27,8 +27,8 @@ def become_parts(transfer: AcceptedTransfer) -> bool:
 
 
 def lanes(transfer: AcceptedTransfer, usual: int) -> int:
-    """Lanes to begin with: each asks S3 for one range at a time, which comes at a seventh of what a flow carries."""
-    return max(usual, READ_AT_ONCE) if transfer.request.source.kind == "bucket" else usual
+    """Lanes to begin with: each has one range or part at a time, which goes at a seventh of what a flow carries."""
+    return max(usual, AT_ONCE) if transfer.request.has_bucket else usual
 
 
 def part_bytes(usual: int, largest: int) -> int:

@@ -16,6 +16,9 @@ from lambdas.core.fleet.topology import Route
 # Both ends ask for the memory of so many lanes when they start. A relay reaches no more of another stage than keeps
 # all meshes of a transfer within it together, and two at least: 128 paths between 64 relays and 63.
 MESH_PATHS = 64
+# Each has a part or range of S3 at a time, and one more waits behind it, which a slow relay keeps to the last: eight at
+# 85 MB/s are 5 Gbit/s, as much as crosses the border of a region behind an internet gateway.
+LANES_TO_STORE = 8
 LEAST_REACH = 2
 
 
@@ -63,7 +66,7 @@ class RelayPath:
                 for node, address in zip(self.relays, addresses, strict=True)
             ],
             receiver=layout.receiver(joint.receiver, paths, inside=ends_inside),
-            lanes=lanes,
+            lanes=min(lanes, LANES_TO_STORE) if route.store else lanes,
             store=True if route.store else None,
             **seats_of(joint),
         )

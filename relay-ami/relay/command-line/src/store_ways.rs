@@ -8,7 +8,7 @@ use cpt_control_aws::clients::{http_client, http_client_by};
 use cpt_ends_s3::client::Bucket;
 use cpt_ends_s3::ways::Through;
 use cpt_relay::control::{Control, Seat, tell};
-use cpt_relay::defaults::PROGRESS_INTERVAL;
+use cpt_relay::defaults::WATCH_INTERVAL;
 use cpt_relay::documents::event::Event;
 use cpt_relay::documents::membership::{Membership, Path};
 use cpt_relay::documents::text::{SchemaVersion1, TransferId};
@@ -50,7 +50,7 @@ impl StoreWays {
                 }
                 // Data goes elsewhere meanwhile, and would not show that nobody comes back.
                 doors.iter().filter(|open| lock(&open.failing).is_open()).for_each(|open| open.door.look());
-                if stop.sleep(PROGRESS_INTERVAL) {
+                if stop.sleep(WATCH_INTERVAL) {
                     return;
                 }
             }

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt as _;
+use std::time::Duration;
 
 use crate::entry_table::EntryTable;
 use crate::{Gathered, Remover, Room, Tour, Version};
@@ -119,6 +120,10 @@ pub trait OpenDestination: Send + Sync {
     /// The bytes that may wait for a sync, of a kind that holds them in memory; none where a disk's rate decides.
     fn most_unsynced(&self) -> Option<u64> {
         None
+    }
+    /// Least time from one sync to the next, of a kind where what is noted with each costs a request.
+    fn pause(&self) -> Duration {
+        Duration::ZERO
     }
     /// Makes everything that was finished or prepared before survive a crash.
     fn sync(&self) -> io::Result<()>;
@@ -243,6 +248,9 @@ pub trait LargeFile: Send + Sync {
     }
     /// Lets a part, whose bytes have all come and are what was sent, survive a crash after the next sync.
     fn prepare_sync(&self, range: Range<u64>) -> io::Result<()>;
+    /// Waits until a prepared part is where it was sent, if it is sent anywhere: whoever brings the next one waits so long, and what has
+    /// come meanwhile by other ways waits for nothing.
+    fn arrive(&self, _part: u64) {}
     /// Reads a range as it is stored; `InvalidData`, in words, where it has another digest by this
     /// hasher, which is that of a part.
     fn read_back(&self, range: Range<u64>, hasher: ContentHasher, digest: &Digest, heard: Heard<'_>) -> io::Result<()>;

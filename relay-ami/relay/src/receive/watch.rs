@@ -37,6 +37,7 @@ impl Watch {
             let waits = hangs.is_none() && (self.verified.is_empty() || self.asked.waits());
             (self.reporter.in_file_system, self.reporter.steps) = (hangs, disk.steps());
             self.reporter.report(&*self.control, &self.site.counters, waits, Vec::new());
+            self.verified.allow(self.site.destination.most_unsynced());
             if stopped {
                 return self.reporter;
             }

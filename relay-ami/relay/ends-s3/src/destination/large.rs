@@ -48,6 +48,14 @@ impl LargeFile for Large {
         Ok(())
     }
 
+    fn arrive(&self, part: u64) {
+        let transit = lock(&self.0.parts).get(&part).and_then(|part| part.transit.clone());
+        if let Some(transit) = transit {
+            // What has become of it shows when it is kept.
+            let _ = self.0.of.bucket.wait(transit.end());
+        }
+    }
+
     /// Of a part nothing can be read before the object is there: what is sent is compared now, and what is stored then.
     fn read_back(&self, range: Range<u64>, hasher: ContentHasher, digest: &Digest, heard: Heard<'_>) -> io::Result<()> {
         let number = range.start / self.0.of.part_size.max(1);

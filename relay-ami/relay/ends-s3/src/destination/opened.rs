@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use cpt_ends::{Capabilities, Gathered, GoesOn, LargeFile, Left, OpenDestination, Placed, SmallFile, View};
 use cpt_process::thread::lock;
@@ -16,7 +17,6 @@ use super::large::Large;
 use super::lines::{Begun, Line};
 use super::notes::Notes;
 use super::others::Others;
-use super::part::Transit;
 use super::path::{key, may_have_parts};
 use super::presence::Presence;
 use super::removal::remove_all;
@@ -29,6 +29,8 @@ use crate::client::Bucket;
 use crate::fault::Fault;
 use crate::uploads::Upload;
 
+/// From one note of what has come to the next: twice a second they cost four cents an hour.
+const PAUSE: Duration = Duration::from_millis(500);
 /// Of one object.
 const MOST_PARTS: u64 = 10_000;
 /// Bytes in memory that wait to be sent or put, and parts where these are larger than that.
@@ -42,17 +44,10 @@ pub struct Shared {
     pub notes: Notes,
     /// None where this receiver is the only one.
     pub others: Option<Others>,
-    /// Parts that were sent since the last sync.
-    transits: Mutex<Vec<Transit>>,
     pub large: Mutex<BTreeMap<u64, Arc<Inner>>>,
 }
 
 impl Shared {
-    /// The next sync waits for it.
-    pub fn remember(&self, transit: Transit) {
-        lock(&self.transits).push(transit);
-    }
-
     /// A large file is in its place.
     pub fn over(&self, entry: u64) {
         lock(&self.large).remove(&entry);
@@ -92,7 +87,7 @@ impl Opened {
         let notes = if has_others { bucket.wait(notes.beside_others()).map_err(failed)? } else { notes };
         strays.iter().try_for_each(|upload| bucket.wait(bucket.abort(upload))).map_err(failed)?;
         let left = Left { placed: known.placed, begun: known.begun.keys().copied().collect() };
-        let shared = Shared { bucket: bucket.clone(), part_size, notes, others, transits: Mutex::default(), large: Mutex::default() };
+        let shared = Shared { bucket: bucket.clone(), part_size, notes, others, large: Mutex::default() };
         let presence = Presence::new(bucket, has_others.then_some(own));
         Ok((Self { shared: Arc::new(shared), seat, folder, of, begun: Mutex::new(known.begun), presence }, left))
     }
@@ -164,14 +159,12 @@ impl OpenDestination for Opened {
         Some(UNSYNCED.max(UNSYNCED_PARTS * self.shared.part_size) * ways as u64)
     }
 
-    /// All parts that were sent have come, or have failed: each says so itself.
+    fn pause(&self) -> Duration {
+        PAUSE
+    }
+
+    /// A part that was brought has arrived, or has failed, and says so itself.
     fn sync(&self) -> io::Result<()> {
-        let transits = std::mem::take(&mut *lock(&self.shared.transits));
-        self.shared.bucket.wait(async {
-            for transit in transits {
-                let _ = transit.end().await;
-            }
-        });
         Ok(())
     }
 

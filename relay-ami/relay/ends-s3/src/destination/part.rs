@@ -1,6 +1,8 @@
 //! One part on its way into an upload.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
 
 use tokio::sync::watch::{self, Receiver};
 
@@ -9,16 +11,21 @@ use crate::fault::{Fault, Meaning};
 use crate::objects::Payload;
 use crate::uploads::StoredPart;
 
+type Told = Receiver<Option<Result<StoredPart, Fault>>>;
+
 /// What becomes of a part that is sent.
 #[derive(Clone)]
 pub struct Transit {
     /// What is sent, for whoever wants to see that it is what was meant.
     pub payload: Payload,
-    result: Receiver<Option<Result<StoredPart, Fault>>>,
+    result: Told,
+    /// The same bytes, which were sent before and may still be on their way.
+    overtaken: Option<Told>,
 }
 
 impl Transit {
-    /// Sends a part beside this thread, after the one that was sent before under the same number: the last one that was meant counts.
+    /// Sends a part beside this thread. Of one that was sent before under the same number with other bytes the end is awaited first, as the
+    /// last one that was meant counts. The same bytes may have gone by a slower way: whichever of both comes first counts.
     pub fn begin(
         bucket: &Bucket,
         payload: Payload,
@@ -26,18 +33,94 @@ impl Transit {
         send: impl Future<Output = Result<StoredPart, Fault>> + Send + 'static,
     ) -> Self {
         let (tell, result) = watch::channel(None);
+        let is_same = before.as_ref().is_some_and(|before| before.payload.crc() == payload.crc());
+        let overtaken = before.as_ref().filter(|_| is_same).map(|before| before.result.clone());
         bucket.spawn(async move {
-            if let Some(before) = before {
-                let _ = before.end().await;
-            }
-            let _ = tell.send(Some(send.await));
+            let ended = match before {
+                Some(before) if is_same => either(before.end(), send).await,
+                Some(before) => {
+                    before.settle().await;
+                    send.await
+                }
+                None => send.await,
+            };
+            let _ = tell.send(Some(ended));
         });
-        Self { payload, result }
+        Self { payload, result, overtaken }
     }
 
     /// Waits for its end.
-    pub async fn end(mut self) -> Result<StoredPart, Fault> {
-        let ended = self.result.wait_for(Option::is_some).await.map(|result| result.clone());
-        ended.ok().flatten().unwrap_or_else(|| Err(Fault::new(Meaning::Passing, "the part was not sent to its end")))
+    pub async fn end(self) -> Result<StoredPart, Fault> {
+        end_of(self.result).await
+    }
+
+    /// Waits until nothing of it is on its way; whether any of it has come.
+    pub async fn settle(self) -> bool {
+        let overtaken = match self.overtaken {
+            Some(overtaken) => end_of(overtaken).await.is_ok(),
+            None => false,
+        };
+        end_of(self.result).await.is_ok() || overtaken
+    }
+}
+
+async fn end_of(mut told: Told) -> Result<StoredPart, Fault> {
+    let ended = told.wait_for(Option::is_some).await.map(|result| result.clone());
+    ended.ok().flatten().unwrap_or_else(|| Err(Fault::new(Meaning::Passing, "the part was not sent to its end")))
+}
+
+/// The first success of two; where both fail, the failure of the second.
+async fn either<T, E>(one: impl Future<Output = Result<T, E>>, other: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+    let (mut one, mut other) = (pin!(one), pin!(other));
+    let (mut one_failed, mut other_failed) = (false, None);
+    poll_fn(|context| {
+        if !one_failed && let Poll::Ready(ended) = one.as_mut().poll(context) {
+            if ended.is_ok() {
+                return Poll::Ready(ended);
+            }
+            one_failed = true;
+        }
+        if other_failed.is_none()
+            && let Poll::Ready(ended) = other.as_mut().poll(context)
+        {
+            match ended {
+                Ok(found) => return Poll::Ready(Ok(found)),
+                Err(error) => other_failed = Some(error),
+            }
+        }
+        if !one_failed {
+            return Poll::Pending;
+        }
+        other_failed.take().map_or(Poll::Pending, |error| Poll::Ready(Err(error)))
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+    use std::pin::Pin;
+    use std::task::{Context, Waker};
+
+    use super::*;
+
+    type Answer = Pin<Box<dyn Future<Output = Result<u8, u8>>>>;
+
+    fn now(one: Answer, other: Answer) -> Poll<Result<u8, u8>> {
+        pin!(either(one, other)).poll(&mut Context::from_waker(Waker::noop()))
+    }
+
+    #[test]
+    fn of_two_that_are_sent_the_first_that_comes_counts_and_both_must_fail_to_fail() {
+        let on_its_way = || -> Answer { Box::pin(pending()) };
+        let came = |value| -> Answer { Box::pin(ready(Ok(value))) };
+        let failed = |value| -> Answer { Box::pin(ready(Err(value))) };
+        assert_eq!(now(on_its_way(), came(2)), Poll::Ready(Ok(2)));
+        assert_eq!(now(came(1), on_its_way()), Poll::Ready(Ok(1)));
+        assert_eq!(now(failed(1), came(2)), Poll::Ready(Ok(2)));
+        assert_eq!(now(came(1), failed(2)), Poll::Ready(Ok(1)));
+        assert_eq!(now(failed(1), on_its_way()), Poll::Pending);
+        assert_eq!(now(on_its_way(), failed(2)), Poll::Pending);
+        assert_eq!(now(failed(1), failed(2)), Poll::Ready(Err(2)));
     }
 }

@@ -116,7 +116,7 @@ impl Inner {
         let transits: Vec<_> = lock(&self.parts).values().filter_map(|part| part.transit.clone()).collect();
         let mut has_come = false;
         for transit in transits {
-            has_come |= transit.end().await.is_ok();
+            has_come |= transit.settle().await;
         }
         if has_come {
             self.of.bucket.abort(&upload).await?;
@@ -142,7 +142,6 @@ impl Inner {
         let payload = Payload::new(buffer);
         let send = Arc::clone(self).send(number, payload.clone(), part.path.clone());
         let transit = Transit::begin(&self.of.bucket, payload, part.transit.take(), send);
-        self.of.remember(transit.clone());
         part.transit = Some(transit);
     }
 

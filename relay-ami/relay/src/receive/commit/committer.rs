@@ -70,7 +70,8 @@ impl Committer {
                 batch.extend(queue.try_iter().take(limit - 1));
                 let began = Instant::now();
                 let (batch, in_doubt, took) = self.sync(&mut placing, batch);
-                next_sync = Some(began + pause_after(took, Duration::from_micros(table.load(Ordering::Relaxed))));
+                let pause = pause_after(took, Duration::from_micros(table.load(Ordering::Relaxed)));
+                next_sync = Some(began + pause.max(self.site.destination.pause()));
                 let _ = on_disk.send(batch);
                 in_doubt.into_iter().for_each(|chunk| drop(doubtful.send(chunk)));
             }

@@ -40,6 +40,15 @@ impl<T> CommitQueue<T> {
         (Self { sender: Mutex::new(Some(sender)), max_memory, outstanding, settled, sync_failures }, receiver)
     }
 
+    /// From now on so many bytes may wait for a sync, where that does not grow with the rate.
+    pub fn allow(&self, max_unsynced: Option<u64>) {
+        let mut outstanding = lock(&self.outstanding);
+        if let Some(bytes) = max_unsynced.filter(|_| outstanding.is_fixed) {
+            outstanding.max_unsynced_bytes = bytes;
+            self.settled.notify_all();
+        }
+    }
+
     /// Hands a chunk on, once there is room for it.
     pub fn push(&self, chunk: T, memory: usize, bytes: u64) {
         let mut outstanding = lock(&self.outstanding);

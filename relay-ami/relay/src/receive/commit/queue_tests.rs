@@ -5,6 +5,21 @@ use std::sync::atomic::AtomicBool;
 use super::*;
 
 #[test]
+fn a_bound_that_grows_lets_those_in_who_wait() {
+    let (queue, _receiver) = CommitQueue::new(10, 1 << 20, Some(10));
+    let queue = std::sync::Arc::new(queue);
+    queue.push((), 1, 11);
+    let waiting = {
+        let queue = std::sync::Arc::clone(&queue);
+        std::thread::spawn(move || queue.push((), 1, 1))
+    };
+    queue.allow(None);
+    queue.allow(Some(100));
+    waiting.join().unwrap();
+    assert!(!queue.is_empty());
+}
+
+#[test]
 fn chunks_come_out_in_their_order_and_count_until_they_are_settled() {
     let (queue, receiver) = CommitQueue::new(8, 100, None);
     assert!(queue.is_empty());

@@ -137,6 +137,11 @@ impl Large {
         self.if_writer(part, token, |file| file.prepare_sync(self.range(part)))
     }
 
+    /// See [`LargeFile::arrive`].
+    pub fn arrive(&self, part: usize) {
+        self.file.arrive(part as u64);
+    }
+
     /// Notes a part that has been synced. Once all are there the file goes to its place, unless there is doubt about it.
     /// Fails for a stream that another has taken the part over from: what came after that was not written. `is_last`: nobody else may
     /// write into it any more; otherwise it waits for its place until that is so.

@@ -182,6 +182,11 @@ impl<'a> Incoming<'a> {
                 Err(error) => self.refused_at(item.entry(), item.path(), error),
             }
         }
+        for item in &self.landed {
+            if let Landed::Part(part, _) = item {
+                part.file.arrive(part.index);
+            }
+        }
     }
 
     /// Hands the chunk on for its sync, or refuses it.

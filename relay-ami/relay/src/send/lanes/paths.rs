@@ -260,7 +260,7 @@ impl Lanes {
 
 impl Running {
     fn start(common: &Arc<Common>, path: &Path, number: u32) -> std::io::Result<Self> {
-        let (path, handle) = (Arc::new(path.clone()), Arc::new(Handle::towards(path.path_id.clone(), path.to)));
+        let (path, handle) = (Arc::new(path.clone()), Arc::new(Handle::towards(path.path_id.clone(), path.to).going_on(path.store)));
         common.hearing.add(&handle);
         let lane = Lane { common: Arc::clone(common), path: Arc::clone(&path), number, handle: Arc::clone(&handle) };
         let thread = crate::thread::spawn("lane", move || lane.run())?;

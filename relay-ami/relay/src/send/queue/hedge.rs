@@ -90,8 +90,9 @@ impl InFlight {
         }
         let left = |carried: &Carried, other: &Handle| {
             let own = time_for(carried.work.bytes)?;
-            // What has gone out waits for the receiver, not for the lane. Directories go one at a time, in order.
-            let is_on_the_way = carried.work.phase == 0 && !carried.work.flight.is_out();
+            // What has gone out waits for the receiver, not for the lane, unless its way goes on behind that. Directories go one at a time,
+            // in order.
+            let is_on_the_way = carried.work.phase == 0 && (other.to_store || !carried.work.flight.is_out());
             let left = other.time_left(now).filter(|_| is_on_the_way)?;
             (left > own * LATE_FACTOR).then_some(left)
         };

@@ -58,6 +58,19 @@ fn a_late_chunk_is_sent_twice_where_that_is_twice_as_fast_and_only_while_it_is_o
 }
 
 #[test]
+fn a_late_chunk_whose_way_goes_on_behind_the_receiver_is_sent_twice_though_it_has_gone_out() {
+    let (mut chunks, now) = (InFlight::default(), Instant::now());
+    let (lane, speed) =
+        (Handle::new(PathId::new("route-0-1").unwrap()).going_on(true), Pace::default().begins(now - Duration::from_secs(10)));
+    speed.takes(18 * MB);
+    speed.brought(10 * MB);
+    lane.begins(speed, now);
+    chunks.take(&data(1), &Arc::new(lane), now);
+    chunks.chunks.values().for_each(|carried| carried.work.flight.goes_out());
+    assert_eq!(chunk(chunks.hedge(&self::lane(), now, |_| Some(Duration::from_secs(3)))), Some((1, true)));
+}
+
+#[test]
 fn directories_are_sent_twice_where_their_lane_is_cut_off_and_not_where_it_is_late() {
     let (mut chunks, now) = (InFlight::default(), Instant::now());
     let (idle, slow) = (lane(), paced(10, 8, now));

@@ -18,6 +18,8 @@ pub struct Handle {
     pub path: PathId,
     /// The receiver that it leads to.
     pub to: Seat,
+    /// Behind the receiver the path goes on, to the store of a bucket.
+    pub to_store: bool,
     /// Pull nothing more, leave when all is acknowledged.
     pub leave: AtomicBool,
     pub moved: AtomicU64,
@@ -45,6 +47,7 @@ impl Handle {
         Self {
             path,
             to,
+            to_store: false,
             leave: AtomicBool::default(),
             moved: AtomicU64::default(),
             delivered: AtomicU64::default(),
@@ -54,6 +57,12 @@ impl Handle {
             heard_at: Mutex::new(Instant::now()),
             is_silent: AtomicBool::default(),
         }
+    }
+
+    /// The same; whether its path goes on to a store.
+    #[must_use]
+    pub fn going_on(self, to_store: bool) -> Self {
+        Self { to_store, ..self }
     }
 
     /// A stream is open: the receiver has just answered.

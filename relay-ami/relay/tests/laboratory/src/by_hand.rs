@@ -47,6 +47,8 @@ const SOURCES_KEY: &str = "sources.json";
 const MAX_ATTEMPTS: u32 = 5;
 /// The sender keeps relays alive so often; from the control plane its command says it.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(60);
+/// Lanes of a path that goes on to a store, as the control plane has them.
+const LANES_TO_STORE: u32 = 8;
 /// Wait for the other side's key.
 const KEY_WAIT: Duration = Duration::from_secs(60);
 
@@ -313,7 +315,7 @@ fn membership(options: &Options, receiver: SocketAddrV4, lanes: u32) -> Result<M
     }
     for (slot, hops) in options.via.iter().enumerate() {
         let hops = hops.iter().map(|address| Hop { node_id: address.to_string(), address: Address(*address) }).collect();
-        paths.push(Path { store: options.to_store, ..path(format!("pair-{slot}"), hops)? });
+        paths.push(Path { store: options.to_store, lanes: lanes.min(LANES_TO_STORE), ..path(format!("pair-{slot}"), hops)? });
     }
     Ok(Membership {
         schema_version: SchemaVersion1,
