@@ -34,11 +34,12 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
         yield found
 
 
-def contents(seed: int, parts: int = 6) -> dict[str, bytes]:
-    """Names with what they hold: parts of a large one go by all ways."""
+def contents(seed: int, parts: int = 30) -> dict[str, bytes]:
+    """Names with what they hold: parts of a large one go by all ways, once 16 lanes have taken one each."""
     randomness = random.Random(seed)
     small = {f"small-{number}": randomness.randbytes(9_000) for number in range(20)}
-    return {"large": randomness.randbytes(parts * 8 * MIB + 123), **small}
+    large = b"".join(randomness.randbytes(8 * MIB) for _ in range(parts))
+    return {"large": large + b"and a little", **small}
 
 
 def slowly(account: Account, request: dict[str, Any], name: str, chunk_mib: int) -> str:
@@ -91,8 +92,7 @@ def test_relays_beside_a_machine_carry_what_it_reads_from_a_bucket(account: Acco
         "source": {"kind": "bucket", "bucket": BUCKET, "prefix": "in/", "region": OTHER},
         "destination": {"instanceId": account.source, "region": HOME, "path": str(tmp_path / "in")},
     }
-    # Its direct path begins with 16 lanes, each of which takes a chunk at once.
-    arn = slowly(account, request, "in", 1)
+    arn = slowly(account, request, "in", 8)
     account.limit("in", None)
     assert_whole(account, account.wait(arn), "in")
     assert {path: (tmp_path / "in" / path).read_bytes() for path in held} == held
@@ -102,8 +102,8 @@ def test_relays_beside_a_machine_carry_what_it_reads_from_a_bucket(account: Acco
 def test_a_relay_that_dies_on_the_way_to_a_bucket_costs_nothing_and_is_replaced(
     account: Account, tmp_path: Path
 ) -> None:
-    # Two minutes as slowly as it begins.
-    held = contents(3, parts=15)
+    # Forty seconds at the rate at which a relay dies.
+    held = contents(3, parts=90)
     for path, body in held.items():
         (tmp_path / path).write_bytes(body)
     request = {
@@ -111,6 +111,7 @@ def test_a_relay_that_dies_on_the_way_to_a_bucket_costs_nothing_and_is_replaced(
         "destination": {"kind": "bucket", "bucket": BUCKET, "prefix": "killed/", "region": OTHER},
     }
     arn = slowly(account, request, "killed", 8)
+    account.limit("killed", 160)
     first = next(node for node in account.nodes("killed") if node["slot"] == 1)
     account.shell(first["instanceId"], HOME, KILL_RELAY)
     account.cloud.wait_for(lambda: len(account.nodes("killed")) > RELAYS, 120)
