@@ -11,7 +11,7 @@ from bench.buckets.servers import ADDRESS, BUCKET, Server
 from bench.buckets.used import Used
 from bench.data_plane.bench import Bench
 from bench.data_plane.process import Program, running
-from lambdas.core.chunks.object_parts import AT_ONCE, part_bytes
+from lambdas.core.chunks.object_parts import AT_ONCE, USUAL_BYTES, part_bytes
 from lambdas.core.chunks.plan import chunk_size, lanes_per_path
 
 TIMEOUT = 900.0
@@ -29,7 +29,8 @@ class Ours:
     def up(self, source: Path) -> Used:
         """Into the bucket."""
         lanes = max(self._lanes(), AT_ONCE)
-        size = part_bytes(self._chunk(lanes), max(self.sizes.values()))
+        usual = self._chunk(lanes) if self.bench.chunk_mib else min(self._chunk(lanes), USUAL_BYTES)
+        size = part_bytes(usual, max(self.sizes.values()))
         return self._move(lanes, size, f"{source}/", PLACE)
 
     def down(self, target: Path) -> Used:

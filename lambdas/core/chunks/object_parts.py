@@ -17,6 +17,9 @@ UNKNOWN_BYTES = 64 * MIB
 LARGEST_BYTES = 1 << (MOST_PART_BYTES.bit_length() - 1)
 # A range comes at some 85 MB/s, a part goes so fast, and a link of 10 Gbit/s is to be full.
 AT_ONCE = 16
+# A part is in memory until it has arrived, and each lane has one: 16 of what is usual, and four of larger ones.
+USUAL_BYTES = 16 * MIB
+IN_MEMORY_BYTES, LEAST_AT_ONCE = AT_ONCE * USUAL_BYTES, 4
 # What a request may say.
 _MOST_REQUESTED_BYTES = 1024 * MIB
 
@@ -26,9 +29,16 @@ def become_parts(transfer: AcceptedTransfer) -> bool:
     return transfer.request.destination.kind == "bucket"
 
 
-def lanes(transfer: AcceptedTransfer, usual: int) -> int:
+def lanes(transfer: AcceptedTransfer, usual: int, part_bytes: int = USUAL_BYTES) -> int:
     """Lanes to begin with: each has one range or part at a time, which goes at a seventh of what a flow carries."""
+    if become_parts(transfer):
+        return min(max(IN_MEMORY_BYTES // part_bytes, LEAST_AT_ONCE), AT_ONCE)
     return max(usual, AT_ONCE) if transfer.request.has_bucket else usual
+
+
+def usual_bytes(transfer: AcceptedTransfer, usual: int) -> int:
+    """Bytes of a chunk where no number of parts speaks for larger ones, and the request asks for none."""
+    return min(usual, USUAL_BYTES) if become_parts(transfer) and transfer.request.chunk_size_mib is None else usual
 
 
 def part_bytes(usual: int, largest: int) -> int:

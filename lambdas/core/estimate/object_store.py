@@ -6,6 +6,7 @@ Rates are those that AWS publishes in its performance guidelines for S3; numbers
 from dataclasses import replace
 from math import ceil
 
+from lambdas.core.chunks.object_parts import UNKNOWN_BYTES, USUAL_BYTES
 from lambdas.core.chunks.plan import MIB, SMALL_FILE_BYTES
 from lambdas.core.ends.bucket import BucketEnd, DestinationBucket
 from lambdas.core.ends.kinds import DestinationEnd, SourceEnd
@@ -64,7 +65,7 @@ def with_bucket(
             _SHARE, f"{figure.note}; half of it, as both daemons are on one machine"
         )
     storage_class = destination.storage_class if isinstance(destination, DestinationBucket) else None
-    chunk_bytes = (chunk_mib or 64) * MIB
+    chunk_bytes = chunk_mib * MIB if chunk_mib else UNKNOWN_BYTES if is_read else USUAL_BYTES
     counted = requests(size_bytes, files, chunk_bytes, machines, is_read=is_read, storage_class=storage_class)
     changes["requests"] = Figure(value=counted.usd, origin="assumed", note=f"{counted.words}: embedded table")
     return ends.model_copy(update=changes)

@@ -26,10 +26,11 @@ def open_plan(event: OpenInput, world: World) -> TransferPlan:
     lanes = object_parts.lanes(transfer, plan.lanes_per_path(0.0, listed.bytes, listed.files))
     part_bytes = plan.chunk_size(listed.bytes, lanes, requested)
     least = object_parts.UNKNOWN_BYTES if object_parts.become_parts(transfer) else listing.LEAST_CHUNK_MIB * plan.MIB
+    part_bytes = part_bytes if requested else max(part_bytes, least)
     opened = TransferPlan(
         transfer_id=transfer.transfer_id,
         plan_id=transfer.plan_id,
-        chunk_size_bytes=part_bytes if requested else max(part_bytes, least),
+        chunk_size_bytes=part_bytes,
         chunks=0,
         range_size=range_size(transfer.partition),
         first_range=first_range(transfer.partition, transfer.run),
@@ -37,7 +38,7 @@ def open_plan(event: OpenInput, world: World) -> TransferPlan:
         bytes=listed.bytes,
         files=listed.files,
         manifest_parts=[],
-        lanes_per_path=lanes,
+        lanes_per_path=object_parts.lanes(transfer, lanes, part_bytes),
         open=True,
     )
     begin(world, publish(world, transfer, opened))

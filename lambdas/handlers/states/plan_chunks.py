@@ -42,6 +42,7 @@ def _planned(event: PlanInput, world: World) -> TransferPlan:
     paths = max(event.estimate.figures.machines or [1]) + event.estimate.chosen_pairs
     shared_by = plan.lanes_to_plan_for(lanes, paths, between_regions=event.transfer.between_machines)
     usual = plan.chunk_size(to_send.bytes, shared_by, event.transfer.request.chunk_size_mib)
+    usual = object_parts.usual_bytes(event.transfer, usual)
     first_range = chunk.first_range(event.transfer.partition, event.transfer.run)
     parts = to_send.parts
     listing = [
@@ -60,7 +61,7 @@ def _planned(event: PlanInput, world: World) -> TransferPlan:
         bytes=written.bytes,
         files=to_send.files,
         manifest_parts=written.parts,
-        lanes_per_path=lanes,
+        lanes_per_path=object_parts.lanes(event.transfer, lanes, part_bytes),
         listing=_listing(event.survey, parts),
     )
 

@@ -52,3 +52,19 @@ def test_a_file_of_too_many_parts_is_refused_with_what_would_do(chunk_mib: int, 
     with pytest.raises(SurveyProblem) as error:
         list(plan.plan_chunks(entries, chunk_mib * MIB, object_parts.check_of(to_bucket(), chunk_mib * MIB)))
     assert str(error.value) == f"$.source.paths: 'f1' has {size} bytes: {words}"
+
+
+@pytest.mark.parametrize(("mib", "expected"), [(8, 16), (16, 16), (32, 8), (64, 4), (1024, 4)])
+def test_parts_that_are_under_way_fit_into_memory(mib: int, expected: int) -> None:
+    assert object_parts.lanes(to_bucket(), 32, mib * MIB) == expected
+
+
+def test_what_is_read_from_a_bucket_has_many_lanes_and_what_moves_between_machines_as_many_as_it_wants() -> None:
+    assert [object_parts.lanes(from_bucket(), usual, 64 * MIB) for usual in (2, 32)] == [16, 32]
+    assert object_parts.lanes(transfer(), 2, 64 * MIB) == 2
+
+
+def test_parts_are_small_unless_the_request_asks_for_others() -> None:
+    asked = to_bucket(chunkSizeMiB=64)
+    found = [object_parts.usual_bytes(one, 64 * MIB) for one in (to_bucket(), asked, from_bucket(), transfer())]
+    assert found == [16 * MIB, 64 * MIB, 64 * MIB, 64 * MIB]
