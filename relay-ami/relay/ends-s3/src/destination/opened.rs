@@ -29,8 +29,9 @@ use crate::client::Bucket;
 use crate::fault::Fault;
 use crate::uploads::Upload;
 
-/// From one note of what has come to the next: twice a second they cost four cents an hour.
-const PAUSE: Duration = Duration::from_millis(500);
+/// From one note of what has come to the next: ten a second cost 18 cents an hour. What comes meanwhile waits for the next one, and may be
+/// as much as `UNSYNCED`: 1.3 GB/s, as much as 16 requests bring.
+const PAUSE: Duration = Duration::from_millis(100);
 /// Of one object.
 const MOST_PARTS: u64 = 10_000;
 /// Bytes in memory that wait to be sent or put, and parts where these are larger than that.
