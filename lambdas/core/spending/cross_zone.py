@@ -25,8 +25,8 @@ def hop_gb(region: str) -> float:
 
 
 def direct_gb(transfer: AcceptedTransfer) -> float:
-    """Dollars per GB on the direct path: nothing between regions, or within one zone."""
-    return way_gb(transfer, topology.route_of(transfer), {})
+    """Dollars per GB on the direct path: nothing between regions, or within one zone, or from a machine to itself."""
+    return 0.0 if transfer.on_one_machine else way_gb(transfer, topology.route_of(transfer), {})
 
 
 def per_gb(transfer: AcceptedTransfer, relays: Iterable[Node | ExistingRelay]) -> float:
@@ -53,7 +53,7 @@ def figures(transfer: AcceptedTransfer) -> tuple[Figure | None, Figure | None]:
 
 def surcharge(transfer: AcceptedTransfer, size_bytes: float) -> float:
     """The most that relays in other zones than their ends add to a transfer."""
-    places = _beside_relays(transfer, topology.route_of(transfer).places)
+    places = _beside_relays(transfer, topology.routes_of(transfer)[0].places)
     most = sum(hop_gb(before.region) for before, after in pairwise(places) if before.region == after.region)
     return size_bytes / 1e9 * (most - direct_gb(transfer))
 

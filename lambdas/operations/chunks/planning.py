@@ -56,7 +56,9 @@ def taken_up(world: World, transfer: AcceptedTransfer, equal_folder: str | None)
     for chunk in world.chunks.read(transfer.partition, plan):
         if chunk.awaits_policy:
             retry.decide(world, transfer.partition, chunk.chunk, chunk.attempt, chunk.reason or "stream-lost")
-    return plan.model_copy(update={"listing": plan.listing.model_copy(update={"equal_folder": equal_folder})})
+    lanes = object_parts.lanes(transfer, plan.lanes_per_path, plan.chunk_size_bytes)
+    listed = plan.listing.model_copy(update={"equal_folder": equal_folder})
+    return plan.model_copy(update={"listing": listed, "lanes_per_path": lanes})
 
 
 class Listing:

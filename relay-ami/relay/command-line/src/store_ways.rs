@@ -49,7 +49,13 @@ impl StoreWays {
                     Err(error) => tracing::warn!(%error, "membership"),
                 }
                 // Data goes elsewhere meanwhile, and would not show that nobody comes back.
-                doors.iter().filter(|open| lock(&open.failing).is_open()).for_each(|open| open.door.look());
+                // One at a time: whoever does not answer takes seconds, and others may come or go.
+                if let Some(open) =
+                    doors.iter().filter(|open| lock(&open.failing).is_open()).min_by_key(|open| lock(&open.failing).looked_at)
+                {
+                    lock(&open.failing).looked_at = Some(Instant::now());
+                    open.door.look();
+                }
                 if stop.sleep(WATCH_INTERVAL) {
                     return;
                 }
@@ -97,7 +103,9 @@ impl StoreWays {
             rules: self.rules.clone(),
             only: self.bucket.plain_host().map(str::to_owned),
             told: Box::new(move |opened| {
-                let Some((node_id, message)) = lock(&failing).lost(opened, |since| own.bucket.ways().heard_directly_since(since)) else {
+                let last = of.hops.last().map(|hop| hop.node_id.as_str());
+                let Some((node_id, message)) = lock(&failing).lost((opened, last), |since| own.bucket.ways().heard_directly_since(since))
+                else {
                     return;
                 };
                 tracing::warn!(path = %of.path_id, node_id, message, "relay lost");
@@ -105,6 +113,7 @@ impl StoreWays {
                 let event = Event::RelayLost { schema_version: SchemaVersion1, transfer_id, path_id, node_id, message };
                 if let Err(error) = tell(&*own.control, &event, own.epoch) {
                     tracing::warn!(%error, "event");
+                    lock(&failing).is_told = false;
                 }
             }),
         }
@@ -122,6 +131,7 @@ struct OpenWay {
 #[derive(Default)]
 struct Failing {
     since: Option<Instant>,
+    looked_at: Option<Instant>,
     is_told: bool,
 }
 
@@ -131,14 +141,19 @@ impl Failing {
         self.since.is_some() && !self.is_told
     }
 
-    /// The relay that is lost, and why, once: it is not where S3 is heard nowhere else either.
-    fn lost(&mut self, opened: Result<(), &RouteError>, is_heard_since: impl Fn(Instant) -> bool) -> Option<(String, String)> {
+    /// The relay that is lost, and why, once: it is not where S3 is heard nowhere else either. One that does its part and reaches the store
+    /// not, as this machine does, is of no use: it is the `last`.
+    fn lost(
+        &mut self,
+        (opened, last): (Result<(), &RouteError>, Option<&str>),
+        is_heard_since: impl Fn(Instant) -> bool,
+    ) -> Option<(String, String)> {
         let Err(error) = opened else {
             self.since = None;
             return None;
         };
         let since = *self.since.get_or_insert_with(Instant::now);
-        let node_id = error.suspect.clone()?;
+        let node_id = error.suspect.as_deref().or(last)?.to_owned();
         if self.is_told || since.elapsed() < LOST_AFTER || !is_heard_since(since) {
             return None;
         }
@@ -157,16 +172,17 @@ mod tests {
 
     #[test]
     fn a_relay_is_lost_once_where_the_bucket_is_heard_without_it_and_no_stream_was_opened_for_long() {
-        let long_ago = || Failing { since: Instant::now().checked_sub(LOST_AFTER), is_told: false };
+        let long_ago = || Failing { since: Instant::now().checked_sub(LOST_AFTER), ..Failing::default() };
         let (error, last) = (unreachable(Some("source-1-0")), unreachable(None));
         let mut failing = long_ago();
-        assert_eq!(failing.lost(Err(&error), |_| true).map(|(node, _)| node).as_deref(), Some("source-1-0"));
-        assert_eq!(failing.lost(Err(&error), |_| true), None, "once");
-        assert_eq!(long_ago().lost(Err(&error), |_| false), None, "it may be this machine's own network, or the bucket");
-        assert_eq!(long_ago().lost(Err(&last), |_| true), None, "the relays did their part");
-        assert_eq!(Failing::default().lost(Err(&error), |_| true), None, "a moment");
+        assert_eq!(failing.lost((Err(&error), None), |_| true).map(|(node, _)| node).as_deref(), Some("source-1-0"));
+        assert_eq!(failing.lost((Err(&error), None), |_| true), None, "once");
+        assert_eq!(long_ago().lost((Err(&error), None), |_| false), None, "it may be this machine's own network, or the bucket");
+        let of_last = long_ago().lost((Err(&last), Some("source-2-0")), |_| true);
+        assert_eq!(of_last.map(|(node, _)| node).as_deref(), Some("source-2-0"), "it reaches the store not, and this machine does");
+        assert_eq!(Failing::default().lost((Err(&error), None), |_| true), None, "a moment");
         let mut again = long_ago();
-        assert_eq!(again.lost(Ok(()), |_| true), None);
-        assert_eq!(again.lost(Err(&error), |_| true), None, "it was passed meanwhile");
+        assert_eq!(again.lost((Ok(()), None), |_| true), None);
+        assert_eq!(again.lost((Err(&error), None), |_| true), None, "it was passed meanwhile");
     }
 }

@@ -19,7 +19,9 @@ use tokio::runtime::Runtime;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 
-use super::ways::{Way, Ways};
+use super::fault::Fault;
+use super::persistence::persist;
+use super::ways::{Ways, is_of_the_object};
 use super::written::Written;
 
 /// Threads that run calls. A call mostly waits; encryption of what it carries is what costs.
@@ -164,9 +166,23 @@ impl Bucket {
         self.0.ways.of(self.2.as_deref()).turn().await
     }
 
-    /// The way by which it is called now.
-    pub(crate) fn way(&self) -> Arc<Way> {
-        self.0.ways.of(self.2.as_deref())
+    /// The answer of a call, by the way of its path if there is one that serves. What fails there comes again directly, for as long as it
+    /// may pass: what a relay is refused, the machine itself may be granted.
+    pub(crate) async fn ask<T, F: Future<Output = Result<T, Fault>>>(&self, call: impl Fn(Client) -> F) -> Result<T, Fault> {
+        let (way, direct) = (self.0.ways.of(self.2.as_deref()), self.0.ways.direct_way());
+        if !Arc::ptr_eq(&way, &direct) {
+            let answer = call(way.client().clone()).await;
+            way.note(answer.as_ref().err());
+            if answer.as_ref().err().is_none_or(is_of_the_object) {
+                return answer;
+            }
+        }
+        persist(|| async {
+            let answer = call(direct.client().clone()).await;
+            direct.note(answer.as_ref().err());
+            answer
+        })
+        .await
     }
 
     #[must_use]

@@ -85,10 +85,9 @@ impl Bucket {
             Only::WhereNothingIs => (Some("*".to_owned()), None),
             Only::Over(etag) => (None, Some(etag.clone())),
         };
-        persist(|| async {
-            let way = self.way();
-            let call = way
-                .client()
+        let (absent, over) = (&absent, &over);
+        self.ask(|s3| async move {
+            let call = s3
                 .put_object()
                 .bucket(&self.place().bucket)
                 .key(key)
@@ -105,7 +104,7 @@ impl Bucket {
             let call = self.sending(call.customize(), payload.crc().length());
             let call = if self.is_plain() { call } else { call.disable_payload_signing() };
             let answer = call.send().await;
-            way.heard(answer.map(|answer| answer.e_tag.unwrap_or_default()).map_err(|error| Fault::of(&error)))
+            answer.map(|answer| answer.e_tag.unwrap_or_default()).map_err(|error| Fault::of(&error))
         })
         .await
     }
@@ -151,17 +150,15 @@ impl Bucket {
         if range.is_empty() {
             return Ok(Vec::new());
         }
-        persist(|| async {
-            let way = self.way();
-            let call = way
-                .client()
+        self.ask(|s3| async move {
+            let call = s3
                 .get_object()
                 .bucket(&self.place().bucket)
                 .key(key)
                 .set_expected_bucket_owner(self.place().owner.clone())
                 .if_match(etag)
                 .range(format!("bytes={}-{}", range.start, range.end - 1));
-            let answer = way.heard(call.send().await.map_err(|error| Fault::of(&error)))?;
+            let answer = call.send().await.map_err(|error| Fault::of(&error))?;
             let bytes = answer.body.collect().await.map_err(|error| Fault::passing(&error))?.to_vec();
             if bytes.len() as u64 != range.end - range.start {
                 return Err(Fault::passing(&format!("{} bytes of {}", bytes.len(), range.end - range.start)));

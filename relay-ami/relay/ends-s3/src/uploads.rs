@@ -54,10 +54,8 @@ impl Bucket {
     }
 
     pub async fn put_part(&self, upload: &Upload, part: u64, payload: &Payload) -> Result<StoredPart, Fault> {
-        persist(|| async {
-            let way = self.way();
-            let call = way
-                .client()
+        self.ask(|s3| async move {
+            let call = s3
                 .upload_part()
                 .bucket(&self.place().bucket)
                 .key(&upload.key)
@@ -68,7 +66,7 @@ impl Bucket {
                 .body(payload.stream());
             let call = self.sending(call.customize(), payload.crc().length());
             let call = if self.is_plain() { call } else { call.disable_payload_signing() };
-            let answer = way.heard(call.send().await.map_err(|error| Fault::of(&error)))?;
+            let answer = call.send().await.map_err(|error| Fault::of(&error))?;
             Ok(StoredPart { etag: answer.e_tag.unwrap_or_default(), crc: payload.crc() })
         })
         .await

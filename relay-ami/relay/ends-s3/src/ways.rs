@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use aws_sdk_s3::Client;
+use aws_sdk_s3::config::retry::{RetryConfig, RetryPartition};
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -63,24 +64,32 @@ impl Way {
         Arc::clone(&self.turns).acquire_owned().await.ok()
     }
 
-    /// Passes on what a call has come to, and notes whether S3 was heard: any answer is one.
-    pub fn heard<T>(&self, result: Result<T, Fault>) -> Result<T, Fault> {
+    /// Notes what a call has come to: whether S3 was heard by this way, and takes what comes from there.
+    pub fn note(&self, fault: Option<&Fault>) {
         let (mut state, now) = (lock(&self.state), Instant::now());
-        match &result {
-            Err(fault) if fault.meaning == Meaning::Passing && fault.status.is_none() => {
-                let pause = state.pause;
-                tracing::warn!(path = &*self.path, %fault, ?pause, "nobody answers on this way");
-                (state.rests_until, state.pause) = (Some(now + pause), (2 * pause).min(LONGEST_PAUSE));
-            }
-            _ => *state = State { rests_until: None, pause: FIRST_PAUSE, heard_at: Some(now) },
+        let Some(fault) = fault.filter(|fault| !is_of_the_object(fault)) else {
+            *state = State { rests_until: None, pause: FIRST_PAUSE, heard_at: Some(now) };
+            return;
+        };
+        if fault.status.is_some() {
+            state.heard_at = Some(now);
         }
-        drop(state);
-        result
+        // Those that fail at once are one failure.
+        if state.rests_until.is_none_or(|until| now >= until) {
+            let pause = state.pause;
+            tracing::warn!(path = &*self.path, %fault, ?pause, "left alone");
+            (state.rests_until, state.pause) = (Some(now + pause), (2 * pause).min(LONGEST_PAUSE));
+        }
     }
 
     fn serves(&self) -> bool {
         lock(&self.state).rests_until.is_none_or(|until| Instant::now() >= until)
     }
+}
+
+/// Whether it would be the same by any way. A refusal need not be: policies of buckets, networks and endpoints know addresses.
+pub(crate) const fn is_of_the_object(fault: &Fault) -> bool {
+    matches!(fault.meaning, Meaning::Gone | Meaning::NoUpload | Meaning::OtherPart | Meaning::Condition | Meaning::Object)
 }
 
 /// All of them.
@@ -92,6 +101,10 @@ pub struct Ways {
 impl Ways {
     pub fn new(client: Client) -> Self {
         Self { direct: Way::new("direct".into(), 0, client), others: Mutex::default() }
+    }
+
+    pub(crate) fn direct_way(&self) -> Arc<Way> {
+        Arc::clone(&self.direct)
     }
 
     pub fn direct(&self) -> &Client {
@@ -125,7 +138,10 @@ impl Ways {
             .map(|through| {
                 let same = known.iter().find(|way| (&way.path, way.generation) == (&through.path, through.generation));
                 same.cloned().unwrap_or_else(|| {
-                    let mut config = self.direct().config().to_builder().http_client(through.http);
+                    // What fails comes again directly, and takes nothing of what the direct way has for trying again.
+                    let config = self.direct().config().to_builder().http_client(through.http);
+                    let config = config.retry_config(RetryConfig::standard().with_max_attempts(1));
+                    let mut config = config.retry_partition(RetryPartition::custom("relays").build());
                     if through.endpoint.is_some() {
                         config.set_endpoint_url(through.endpoint);
                     }

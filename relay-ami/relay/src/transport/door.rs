@@ -13,6 +13,7 @@ use std::time::Duration;
 use aws_lc_rs::constant_time::verify_slices_are_equal;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use rustix::net::sockopt::set_tcp_user_timeout;
 
 use super::route::{RouteError, Router};
 use crate::deadline::Deadline;
@@ -33,6 +34,10 @@ pub const USER: &str = "cpt";
 const MOST_ASKED: usize = 4 << 10;
 /// Longest wait for a connection, after which the thread looks whether the door is to be closed.
 const LOOK: Duration = Duration::from_secs(60);
+
+/// Bytes that a relay has not acknowledged for so long break the stream. It counts for a relay too that waits for a slow store: 8 streams
+/// of it that share 1 MB/s take 2 s for what their buffers hold.
+const FROZEN_MS: u32 = 30_000;
 
 /// Whoever is told what became of each stream: it was opened, or why not.
 pub type Told = dyn Fn(Result<(), &RouteError>) + Send + Sync;
@@ -140,6 +145,8 @@ impl Behind {
         let socket = opened.map_err(|error| io::Error::other(error.to_string()))?;
         socket.set_read_timeout(None)?;
         socket.set_write_timeout(None)?;
+        // The relay is in this machine's own network.
+        set_tcp_user_timeout(&socket, FROZEN_MS)?;
         Ok(socket)
     }
 }

@@ -84,6 +84,38 @@ fn what_is_read_for_a_path_to_a_store_comes_through_its_relay() {
     relay.join();
 }
 
+#[test]
+fn what_s3_refuses_a_relay_alone_is_put_directly() {
+    let site = S3::new();
+    site.service.state().is_strict = true;
+    let mut transfer = to_bucket(&site);
+    let (relay, receiver) = (transfer.relay(), transfer.receive());
+    transfer.members(vec![store(relay.address, receiver.address)]);
+    follow(&transfer, &site, Seat::RECEIVER, &receiver);
+    let sender = transfer.send(None);
+    assert_delivered(sender, receiver);
+    files().iter().for_each(|(name, bytes)| assert_eq!(site.stored(name).as_ref(), Some(bytes), "{name}"));
+    assert!(site.moved().0 >= SIZE && site.is_tidy(), "{:?}", site.keys());
+    relay.stop.request();
+    relay.join();
+}
+
+#[test]
+fn what_s3_refuses_a_relay_alone_is_read_directly_and_no_file_is_left_out() {
+    let site = S3::new();
+    files().iter().for_each(|(name, bytes)| site.put(name, bytes));
+    site.service.state().is_strict = true;
+    let mut transfer = Transfer::of(CHUNK, Some(5), Arc::new(BucketSource::new(site.bucket().clone())));
+    let (relay, receiver) = (transfer.relay(), transfer.receive());
+    transfer.members(vec![store(relay.address, receiver.address)]);
+    follow(&transfer, &site, Seat::SENDER, &receiver);
+    let sender = transfer.send(None);
+    assert_delivered(sender, receiver);
+    files().iter().for_each(|(name, bytes)| assert_eq!(std::fs::read(transfer.destination().join(name)).unwrap(), *bytes, "{name}"));
+    relay.stop.request();
+    relay.join();
+}
+
 /// A path whose relay is gone: nothing is lost, and that is told once.
 #[test]
 fn without_its_relay_a_path_to_a_store_goes_on_directly_and_the_relay_is_told_of() {

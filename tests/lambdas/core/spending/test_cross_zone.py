@@ -6,7 +6,7 @@ from lambdas.core.places.machines import ExistingRelay
 from lambdas.core.request.request import Objective
 from lambdas.core.spending import cross_zone
 from lambdas.core.transfer.accepted import AcceptedTransfer
-from tests.lambdas.buckets import bucket, from_bucket, to_bucket
+from tests.lambdas.buckets import bucket, from_bucket, from_many_to_bucket, to_bucket
 from tests.lambdas.builders import IRELAND, WEST, estimate, figures, node, transfer, with_machine
 
 
@@ -111,3 +111,9 @@ def test_the_meter_counts_as_if_all_went_through_the_relays_elsewhere() -> None:
 
 def test_an_estimate_says_what_other_zones_would_cost() -> None:
     assert "$0.02 per GB between end and relay, $0.4000 at most" in cross_zone.note(transfer(), 10**10)
+
+
+@pytest.mark.parametrize("accepted", [to_bucket(), from_bucket(), from_many_to_bucket()])
+def test_relays_to_a_bucket_add_one_hop_at_most_and_the_machine_itself_none(accepted: AcceptedTransfer) -> None:
+    assert cross_zone.direct_gb(accepted) == 0
+    assert cross_zone.surcharge(accepted, 10**9) == pytest.approx(0.02)

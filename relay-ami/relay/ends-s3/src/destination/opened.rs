@@ -156,8 +156,8 @@ impl OpenDestination for Opened {
     }
 
     fn most_unsynced(&self) -> Option<u64> {
-        let ways = 1 + self.shared.bucket.ways().count();
-        Some(UNSYNCED.max(UNSYNCED_PARTS * self.shared.part_size) * ways as u64)
+        let others = self.shared.bucket.ways().count() as u64;
+        Some(UNSYNCED.max(UNSYNCED_PARTS * self.shared.part_size) + UNSYNCED * others)
     }
 
     fn pause(&self) -> Duration {

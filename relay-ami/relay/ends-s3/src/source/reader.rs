@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
+use aws_sdk_s3::Client;
 use aws_sdk_s3::config::{Builder, StalledStreamProtectionConfig};
 use aws_sdk_s3::error::DisplayErrorContext;
 use aws_sdk_s3::operation::get_object::GetObjectOutput;
@@ -12,8 +13,7 @@ use tokio::time::timeout;
 
 use crate::client::Bucket;
 use crate::fault::{Fault, Meaning};
-use crate::persistence::{Pauses, persist};
-use crate::ways::Way;
+use crate::persistence::Pauses;
 use cpt_process::thread::lock;
 
 /// Without a byte for so long, a body is asked for anew from there.
@@ -113,9 +113,8 @@ impl<'a> Reader<'a> {
 /// Asks for a range of an object; of the one that is open, where there is one.
 async fn get(bucket: &Bucket, key: &str, range: Option<(u64, u64)>, open: Option<&Reader<'_>>) -> Result<GetObjectOutput, Fault> {
     let place = bucket.place();
-    let request = |way: &Way| {
-        way.client()
-            .get_object()
+    let request = |s3: Client| {
+        s3.get_object()
             .bucket(&place.bucket)
             .key(key)
             .set_expected_bucket_owner(place.owner.clone())
@@ -127,11 +126,7 @@ async fn get(bucket: &Bucket, key: &str, range: Option<(u64, u64)>, open: Option
             .config_override(Builder::new().stalled_stream_protection(StalledStreamProtectionConfig::disabled()))
             .send()
     };
-    persist(|| async {
-        let way = bucket.way();
-        way.heard(request(&way).await.map_err(|error| Fault::of(&error)))
-    })
-    .await
+    bucket.ask(|s3| async { request(s3).await.map_err(|error| Fault::of(&error)) }).await
 }
 
 fn length_of(answer: &GetObjectOutput) -> u64 {

@@ -39,6 +39,8 @@ pub struct State {
     pub calls: BTreeMap<&'static str, usize>,
     /// Bytes of bodies, and of what was read, by the name under which the service was called.
     pub moved: BTreeMap<String, usize>,
+    /// Under any other name than its own nothing is allowed, as a policy may have it that knows addresses.
+    pub is_strict: bool,
 }
 
 impl State {
@@ -152,8 +154,12 @@ impl Service {
                 // Whoever holds it up has gone on, or has ended.
                 let _ = held.recv();
             }
-            let Answer { status, headers, body } = self.state().answer(&request);
             let host = request.headers.get("host").cloned().unwrap_or_default();
+            let is_own = self.endpoint.ends_with(&host);
+            let mut state = self.state();
+            let answered = if state.is_strict && !is_own { error(403, "AccessDenied") } else { state.answer(&request) };
+            drop(state);
+            let Answer { status, headers, body } = answered;
             *self.state().moved.entry(host).or_default() += request.body.len() + if request.method == "GET" { body.len() } else { 0 };
             let length = if request.method == "HEAD" { None } else { Some(body.len()) };
             let mut text = format!("HTTP/1.1 {status} x\r\n");
