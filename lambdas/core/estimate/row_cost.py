@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from math import ceil
 
-from lambdas.core.chunks import plan
+from lambdas.core.chunks import object_parts, plan
 from lambdas.core.estimate.figures import Figures
 from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.tariff import control_plane, cost
@@ -52,6 +52,8 @@ def control_plane_dollars(size_bytes: int, pairs: int, seconds: float, figures: 
     lanes = plan.lanes_per_path(rate, size_bytes, entries)
     # As between regions, where there are more.
     lanes = plan.lanes_to_plan_for(lanes, max(figures.machines or [1]) + max(pairs, slots), between_regions=True)
-    parts = ceil(size_bytes / plan.chunk_size(size_bytes, lanes, None))
+    usual = plan.chunk_size(size_bytes, lanes, None)
+    # What becomes parts of objects has smaller ones.
+    parts = ceil(size_bytes / (min(usual, object_parts.USUAL_BYTES) if figures.store else usual))
     chunks = max(parts, ceil(entries / plan.MAX_BUNDLE_ENTRIES))
     return control_plane.dollars(control_plane.calls(chunks, pairs, seconds, figures.spawn.value, entries))

@@ -184,7 +184,8 @@ def test_what_leaves_a_region_is_paid_once_and_relays_by_their_hours() -> None:
         hours = row.pairs * figures.hour_usd(0) * (row.seconds + figures.tail_seconds) / 3600
         assert figures.requests is not None
         beside = row.cost_usd - egress - hours - figures.requests.value
-        assert 0 < beside < 0.05, "the control plane"
+        # 59 605 parts of 16 MiB, each of which is written 2.2 times.
+        assert 0 < beside < 0.1, "the control plane"
     prices = figures.relay_hours or []
     assert "address and disk" in prices[0].note
 

@@ -172,9 +172,12 @@ impl Inner {
                     self.of.bucket.abort(upload).await?;
                     return Ok(made);
                 }
-                // One that was sent twice may have come last the first time: its bytes are those that count.
-                Err(fault) if fault.meaning == Meaning::OtherPart && !is_corrected => {
-                    is_corrected = true;
+                // One that was sent twice may have come last the first time: its bytes are those that count. Copies that are late may come
+                // between any two tries, and KMS gives each a tag of its own.
+                Err(fault) if fault.meaning == Meaning::OtherPart && begun.elapsed() < PATIENCE => {
+                    if std::mem::replace(&mut is_corrected, true) {
+                        tokio::time::sleep(PAUSE).await;
+                    }
                     let there = self.of.bucket.parts(upload).await?;
                     if !parts.iter().all(|(part, stored)| there.get(part).is_some_and(|there| there.crc == stored.crc)) {
                         return Err(fault);
