@@ -160,6 +160,12 @@ impl Sender {
         Arc::clone(&self.router)
     }
 
+    /// Caps of its streams; their file was read while the process might read it.
+    #[must_use]
+    pub fn rules(&self) -> RateRules {
+        self.rules.clone()
+    }
+
     /// Makes itself known, in an epoch of its own.
     pub fn publish(self, control: &dyn Control, stop: &Stop) -> Result<Self, CliError> {
         let keys = |epoch| KeyRecord {

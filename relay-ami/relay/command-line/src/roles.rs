@@ -319,7 +319,7 @@ fn send(ready: &ReadyFile, made: Result<Sender, CliError>, command: command::Sen
     if let Err(CliError::Failed { class, cause }) = &begun {
         announce_failure(&*control, stop, command.transfer_id.clone(), command.seat, command.epoch, *class, cause);
     }
-    let (sender, rules) = (begun?, rules()?);
+    let sender = begun?;
     let keepalive = Duration::from_secs(command.keepalive_seconds);
     let options = SendOptions {
         keepalive,
@@ -333,8 +333,8 @@ fn send(ready: &ReadyFile, made: Result<Sender, CliError>, command: command::Sen
     let asker = Asker { control: Some(&control), transfer: &command.transfer_id, epoch: Some(command.epoch), stop };
     let (source, bucket) = kinds::sending_source(&command.end, command.seat, &asker)?;
     if let Some(bucket) = bucket {
-        let (transfer, control, router) = (command.transfer_id.clone(), Arc::clone(&control) as Arc<dyn Control>, sender.router());
-        let (seat, epoch) = (command.seat, command.epoch);
+        let (transfer, control) = (command.transfer_id.clone(), Arc::clone(&control) as Arc<dyn Control>);
+        let (seat, epoch, router, rules) = (command.seat, command.epoch, sender.router(), sender.rules());
         follow(StoreWays { transfer, seat, epoch, bucket, router, rules, control }, stop)?;
     }
     sender.run((plan, command.plan), command.control.prefix, source.into(), options, control, stop)
