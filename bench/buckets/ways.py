@@ -72,14 +72,6 @@ class Site:
         found: dict[str, object] = json.loads(done.stdout.strip() or "null") or {}
         return found
 
-    def crossed(self, role: str) -> int:
-        """Bytes that a machine has sent to the store, or received from it."""
-        prefix = self.net[role].prefix
-        text = subprocess.run([*prefix, "cat", "/proc/net/dev"], capture_output=True, text=True, check=True).stdout
-        line = next(line for line in text.splitlines() if line.strip().startswith("eth0:"))
-        counters = line.partition(":")[2].split()
-        return int(counters[0]) + int(counters[8])
-
 
 @contextmanager
 def site(work: Path, relays: Sequence[float]) -> Iterator[Site]:
