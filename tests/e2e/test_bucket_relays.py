@@ -1,20 +1,16 @@
 """Relays between a machine and a bucket: beside the machine, and each dials S3 itself."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from local.cloud import LocalCloud
-from local.config import LocalConfig
 from tests.chaos.extent import only_full
 from tests.e2e.account import HOME, KILL_RELAY, OTHER, SLOW_MBPS, Account, Run
-from tests.e2e.assembly import synthesized
-from tests.e2e.image import with_daemon
+from tests.e2e.buckets import BUCKET, allowing
 
-BUCKET = "cpt-test-objects"
 MIB = 1 << 20
 RELAYS = 2
 
@@ -24,13 +20,7 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
     """A deployment whose settings allow a bucket in the other region."""
     work = tmp_path_factory.mktemp("bucket relays")
     allowed = [{"bucket": BUCKET, "region": OTHER, "read": True, "write": True}]
-    config = LocalConfig.model_validate(
-        {"port": 0, "bootSeconds": 1.0, "image": with_daemon(work / "image"), "pollSeconds": 0.2}
-    )
-    with LocalCloud(config, work / "state", synthesized(work / "cdk.out", (HOME, OTHER), buckets=allowed)) as cloud:
-        found = Account(cloud, work)
-        place: Any = {"LocationConstraint": OTHER}
-        cloud.client("s3", OTHER).create_bucket(Bucket=BUCKET, CreateBucketConfiguration=place)
+    with allowing(work, allowed) as found:
         yield found
 
 
@@ -42,10 +32,25 @@ def contents(seed: int, parts: int = 30) -> dict[str, bytes]:
     return {"large": large + b"and a little", **small}
 
 
-def slowly(account: Account, request: dict[str, Any], name: str, chunk_mib: int) -> str:
+def written(account: Account, folder: Path, held: Mapping[str, bytes], name: str) -> str:
+    """What is held goes from the machine to the bucket, below this name."""
+    for path, body in held.items():
+        (folder / path).write_bytes(body)
+    source = {"instanceId": account.source, "region": HOME, "paths": [f"{folder}/"]}
+    bucket = {"kind": "bucket", "bucket": BUCKET, "prefix": f"{name}/", "region": OTHER}
+    return slowly(account, {"source": source, "destination": bucket}, name)
+
+
+def stored(account: Account, names: Iterable[str], name: str) -> dict[str, bytes]:
+    """What the bucket has below this name."""
+    s3 = account.cloud.client("s3", OTHER)
+    return {key: s3.get_object(Bucket=BUCKET, Key=f"{name}/{key}")["Body"].read() for key in names}
+
+
+def slowly(account: Account, request: dict[str, Any], name: str) -> str:
     """Start it so that relays come while most is left."""
     relays = {"pairs": RELAYS, "instanceTypes": ["t3.small"]}
-    wish = {"relays": relays, "chunkSizeMiB": chunk_mib, "bandwidthLimitMbps": SLOW_MBPS}
+    wish = {"relays": relays, "chunkSizeMiB": 8, "bandwidthLimitMbps": SLOW_MBPS}
     arn = account.start({**request, **wish}, name)
     account.cloud.wait_for(lambda: sum("joinedAt" in node for node in account.nodes(name)) == RELAYS, 120)
     return arn
@@ -71,17 +76,10 @@ def assert_ended(account: Account, name: str) -> None:
 
 def test_relays_beside_a_machine_carry_what_it_writes_to_a_bucket(account: Account, tmp_path: Path) -> None:
     held = contents(1)
-    for path, body in held.items():
-        (tmp_path / path).write_bytes(body)
-    request = {
-        "source": {"instanceId": account.source, "region": HOME, "paths": [f"{tmp_path}/"]},
-        "destination": {"kind": "bucket", "bucket": BUCKET, "prefix": "out/", "region": OTHER},
-    }
-    arn = slowly(account, request, "out", 8)
+    arn = written(account, tmp_path, held, "out")
     account.limit("out", None)
     assert_whole(account, account.wait(arn), "out")
-    s3 = account.cloud.client("s3", OTHER)
-    assert {key: s3.get_object(Bucket=BUCKET, Key=f"out/{key}")["Body"].read() for key in held} == held
+    assert stored(account, held, "out") == held
 
 
 def test_relays_beside_a_machine_carry_what_it_reads_from_a_bucket(account: Account, tmp_path: Path) -> None:
@@ -92,7 +90,7 @@ def test_relays_beside_a_machine_carry_what_it_reads_from_a_bucket(account: Acco
         "source": {"kind": "bucket", "bucket": BUCKET, "prefix": "in/", "region": OTHER},
         "destination": {"instanceId": account.source, "region": HOME, "path": str(tmp_path / "in")},
     }
-    arn = slowly(account, request, "in", 8)
+    arn = slowly(account, request, "in")
     account.limit("in", None)
     assert_whole(account, account.wait(arn), "in")
     assert {path: (tmp_path / "in" / path).read_bytes() for path in held} == held
@@ -104,13 +102,7 @@ def test_a_relay_that_dies_on_the_way_to_a_bucket_costs_nothing_and_is_replaced(
 ) -> None:
     # Forty seconds at the rate at which a relay dies.
     held = contents(3, parts=90)
-    for path, body in held.items():
-        (tmp_path / path).write_bytes(body)
-    request = {
-        "source": {"instanceId": account.source, "region": HOME, "paths": [f"{tmp_path}/"]},
-        "destination": {"kind": "bucket", "bucket": BUCKET, "prefix": "killed/", "region": OTHER},
-    }
-    arn = slowly(account, request, "killed", 8)
+    arn = written(account, tmp_path, held, "killed")
     account.limit("killed", 160)
     first = next(node for node in account.nodes("killed") if node["slot"] == 1)
     account.shell(first["instanceId"], HOME, KILL_RELAY)
@@ -118,6 +110,5 @@ def test_a_relay_that_dies_on_the_way_to_a_bucket_costs_nothing_and_is_replaced(
     account.limit("killed", None)
     run = account.wait(arn)
     assert (run.status, run.error, run.cause) == ("SUCCEEDED", None, None)
-    s3 = account.cloud.client("s3", OTHER)
-    assert {key: s3.get_object(Bucket=BUCKET, Key=f"killed/{key}")["Body"].read() for key in held} == held
+    assert stored(account, held, "killed") == held
     assert_ended(account, "killed")

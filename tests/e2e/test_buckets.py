@@ -9,14 +9,12 @@ from typing import Any
 
 import pytest
 
-from local.cloud import LocalCloud
-from local.config import Fault, LocalConfig
+from local.config import Fault
 from tests.chaos.extent import only_full
 from tests.e2e.account import END_TYPE, HOME, OTHER, Account, Run
-from tests.e2e.assembly import synthesized
-from tests.e2e.image import with_daemon
+from tests.e2e.buckets import BUCKET, allowing
 
-BUCKET, ABSENT = "cpt-test-objects", "cpt-test-absent"
+ABSENT = "cpt-test-absent"
 OWNER = "000000000000"
 """The account of the local cloud."""
 ABSENT_KEY = f"arn:aws:kms:{OTHER}:{OWNER}:key/1234abcd-12ab-34cd-56ef-1234567890ab"
@@ -32,13 +30,7 @@ def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
     work = tmp_path_factory.mktemp("buckets")
     uses = {"region": OTHER, "read": True, "write": True, "delete": True}
     allowed = [{"bucket": name, **uses, "kmsKey": ABSENT_KEY} for name in (BUCKET, ABSENT)]
-    config = LocalConfig.model_validate(
-        {"port": 0, "bootSeconds": 1.0, "image": with_daemon(work / "image"), "pollSeconds": 0.2}
-    )
-    with LocalCloud(config, work / "state", synthesized(work / "cdk.out", (HOME, OTHER), buckets=allowed)) as cloud:
-        found = Account(cloud, work)
-        place: Any = {"LocationConstraint": OTHER}
-        cloud.client("s3", OTHER).create_bucket(Bucket=BUCKET, CreateBucketConfiguration=place)
+    with allowing(work, allowed) as found:
         yield found
 
 

@@ -50,70 +50,61 @@ fn to_bucket(site: &S3) -> Transfer {
     Transfer::plan(CHUNK, Some(5), fill).to(site.end.clone())
 }
 
-#[test]
-fn what_comes_on_a_path_to_a_store_is_put_through_its_relay_and_the_rest_directly() {
+/// Everything goes to a bucket on one path to its store; `is_strict`: which S3 refuses to whoever comes by a relay.
+fn put(is_strict: bool) -> S3 {
     let site = S3::new();
-    let mut transfer = to_bucket(&site);
+    site.service.state().is_strict = is_strict;
+    deliver(&site, Seat::RECEIVER, &mut to_bucket(&site));
+    files().iter().for_each(|(name, bytes)| assert_eq!(site.stored(name).as_ref(), Some(bytes), "{name}"));
+    assert!(site.is_tidy(), "{:?}", site.keys());
+    site
+}
+
+/// Everything comes from a bucket so.
+fn read(is_strict: bool) -> S3 {
+    let site = S3::new();
+    files().iter().for_each(|(name, bytes)| site.put(name, bytes));
+    site.service.state().is_strict = is_strict;
+    let mut transfer = Transfer::of(CHUNK, Some(5), Arc::new(BucketSource::new(site.bucket().clone())));
+    deliver(&site, Seat::SENDER, &mut transfer);
+    files().iter().for_each(|(name, bytes)| assert_eq!(std::fs::read(transfer.destination().join(name)).unwrap(), *bytes, "{name}"));
+    site
+}
+
+/// By one path, whose ways this end has.
+fn deliver(site: &S3, beside: Seat, transfer: &mut Transfer) {
     let (relay, receiver) = (transfer.relay(), transfer.receive());
     transfer.members(vec![store(relay.address, receiver.address)]);
-    follow(&transfer, &site, Seat::RECEIVER, &receiver);
+    follow(transfer, site, beside, &receiver);
     let sender = transfer.send(None);
     assert_delivered(sender, receiver);
-    files().iter().for_each(|(name, bytes)| assert_eq!(site.stored(name).as_ref(), Some(bytes), "{name}"));
-    let (directly, through) = site.moved();
-    assert!(through >= SIZE + 5_000, "{through} bytes through the relay");
-    assert!(directly < SIZE / 10, "{directly} bytes of notes and listings");
-    assert!(site.is_tidy(), "{:?}", site.keys());
     relay.stop.request();
     relay.join();
+}
+
+#[test]
+fn what_comes_on_a_path_to_a_store_is_put_through_its_relay_and_the_rest_directly() {
+    let (directly, through) = put(false).moved();
+    assert!(through >= SIZE + 5_000, "{through} bytes through the relay");
+    assert!(directly < SIZE / 10, "{directly} bytes of notes and listings");
 }
 
 #[test]
 fn what_is_read_for_a_path_to_a_store_comes_through_its_relay() {
-    let site = S3::new();
-    files().iter().for_each(|(name, bytes)| site.put(name, bytes));
-    let mut transfer = Transfer::of(CHUNK, Some(5), Arc::new(BucketSource::new(site.bucket().clone())));
-    let (relay, receiver) = (transfer.relay(), transfer.receive());
-    transfer.members(vec![store(relay.address, receiver.address)]);
-    follow(&transfer, &site, Seat::SENDER, &receiver);
-    let sender = transfer.send(None);
-    assert_delivered(sender, receiver);
-    files().iter().for_each(|(name, bytes)| assert_eq!(std::fs::read(transfer.destination().join(name)).unwrap(), *bytes, "{name}"));
-    assert!(site.moved().1 >= SIZE, "{:?}", site.moved());
-    relay.stop.request();
-    relay.join();
+    let (_, through) = read(false).moved();
+    assert!(through >= SIZE, "{through} bytes through the relay");
 }
 
 #[test]
 fn what_s3_refuses_a_relay_alone_is_put_directly() {
-    let site = S3::new();
-    site.service.state().is_strict = true;
-    let mut transfer = to_bucket(&site);
-    let (relay, receiver) = (transfer.relay(), transfer.receive());
-    transfer.members(vec![store(relay.address, receiver.address)]);
-    follow(&transfer, &site, Seat::RECEIVER, &receiver);
-    let sender = transfer.send(None);
-    assert_delivered(sender, receiver);
-    files().iter().for_each(|(name, bytes)| assert_eq!(site.stored(name).as_ref(), Some(bytes), "{name}"));
-    assert!(site.moved().0 >= SIZE && site.is_tidy(), "{:?}", site.keys());
-    relay.stop.request();
-    relay.join();
+    let (directly, _) = put(true).moved();
+    assert!(directly >= SIZE, "{directly} bytes directly");
 }
 
 #[test]
 fn what_s3_refuses_a_relay_alone_is_read_directly_and_no_file_is_left_out() {
-    let site = S3::new();
-    files().iter().for_each(|(name, bytes)| site.put(name, bytes));
-    site.service.state().is_strict = true;
-    let mut transfer = Transfer::of(CHUNK, Some(5), Arc::new(BucketSource::new(site.bucket().clone())));
-    let (relay, receiver) = (transfer.relay(), transfer.receive());
-    transfer.members(vec![store(relay.address, receiver.address)]);
-    follow(&transfer, &site, Seat::SENDER, &receiver);
-    let sender = transfer.send(None);
-    assert_delivered(sender, receiver);
-    files().iter().for_each(|(name, bytes)| assert_eq!(std::fs::read(transfer.destination().join(name)).unwrap(), *bytes, "{name}"));
-    relay.stop.request();
-    relay.join();
+    let (directly, _) = read(true).moved();
+    assert!(directly >= SIZE, "{directly} bytes directly");
 }
 
 /// A path whose relay is gone: nothing is lost, and that is told once.
