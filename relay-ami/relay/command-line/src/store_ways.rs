@@ -48,8 +48,7 @@ impl StoreWays {
                     // Those of a moment ago still serve.
                     Err(error) => tracing::warn!(%error, "membership"),
                 }
-                // Data goes elsewhere meanwhile, and would not show that nobody comes back.
-                // One at a time: whoever does not answer takes seconds, and others may come or go.
+                // Data goes elsewhere meanwhile, and would not show that nobody comes back. One at a time: whoever does not answer takes seconds, and others may come or go.
                 if let Some(open) =
                     doors.iter().filter(|open| lock(&open.failing).is_open()).min_by_key(|open| lock(&open.failing).looked_at)
                 {
@@ -76,23 +75,25 @@ impl StoreWays {
             return;
         }
         for path in fresh {
-            let failing = Arc::default();
-            match Door::open(self.behind(path, &failing)) {
-                Ok(door) => {
+            match self.open(path) {
+                Ok(open) => {
                     tracing::info!(path = %path.path_id, generation = path.generation, "a way to the bucket");
-                    doors.push(OpenWay { path: path.clone(), door, failing });
+                    doors.push(open);
                 }
                 Err(error) => tracing::warn!(path = %path.path_id, %error, "no way to the bucket"),
             }
         }
-        let ways = doors.iter().filter_map(|OpenWay { path, door, .. }| {
-            let is_plain = self.bucket.plain_host().is_some();
-            let http = if is_plain { http_client() } else { http_client_by(door.address, USER, &door.secret) };
-            let http = http.inspect_err(|error| tracing::warn!(%error, "no client for a way")).ok()?;
-            let endpoint = is_plain.then(|| format!("http://{}", door.address));
-            Some(Through { path: path.path_id.as_str().into(), generation: path.generation, http, endpoint })
-        });
-        self.bucket.ways().set(ways.collect());
+        self.bucket.ways().set(doors.iter().map(|open| open.through.clone()).collect());
+    }
+
+    fn open(self: &Arc<Self>, path: &Path) -> io::Result<OpenWay> {
+        let failing = Arc::default();
+        let door = Door::open(self.behind(path, &failing))?;
+        let is_plain = self.bucket.plain_host().is_some();
+        let http = if is_plain { http_client() } else { http_client_by(door.address, USER, &door.secret) };
+        let endpoint = is_plain.then(|| format!("http://{}", door.address));
+        let (name, generation, http) = (path.path_id.as_str().into(), path.generation, http.map_err(io::Error::other)?);
+        Ok(OpenWay { path: path.clone(), door, through: Through { path: name, generation, http, endpoint }, failing })
     }
 
     fn behind(self: &Arc<Self>, path: &Path, failing: &Arc<Mutex<Failing>>) -> Behind {
@@ -124,6 +125,7 @@ impl StoreWays {
 struct OpenWay {
     path: Path,
     door: Door,
+    through: Through,
     failing: Arc<Mutex<Failing>>,
 }
 
@@ -141,8 +143,8 @@ impl Failing {
         self.since.is_some() && !self.is_told
     }
 
-    /// The relay that is lost, and why, once: it is not where S3 is heard nowhere else either. One that does its part and reaches the store
-    /// not, as this machine does, is of no use: it is the `last`.
+    /// The relay that is lost, and why, once: none is where S3 is not heard elsewhere either. Where the relays did their part, it is the
+    /// `last` one, which does not reach the store as this machine does.
     fn lost(
         &mut self,
         (opened, last): (Result<(), &RouteError>, Option<&str>),
@@ -179,7 +181,7 @@ mod tests {
         assert_eq!(failing.lost((Err(&error), None), |_| true), None, "once");
         assert_eq!(long_ago().lost((Err(&error), None), |_| false), None, "it may be this machine's own network, or the bucket");
         let of_last = long_ago().lost((Err(&last), Some("source-2-0")), |_| true);
-        assert_eq!(of_last.map(|(node, _)| node).as_deref(), Some("source-2-0"), "it reaches the store not, and this machine does");
+        assert_eq!(of_last.map(|(node, _)| node).as_deref(), Some("source-2-0"), "it does not reach the store, and this machine does");
         assert_eq!(Failing::default().lost((Err(&error), None), |_| true), None, "a moment");
         let mut again = long_ago();
         assert_eq!(again.lost((Ok(()), None), |_| true), None);
