@@ -99,6 +99,7 @@ class BucketEnd(Document):
     expected_bucket_owner: Account | None = None
     """The account that must own the bucket; absent: what the settings say, else the deployment's."""
     where_field: ClassVar[str] = "prefix"
+    several_field: ClassVar[str] = "bucket"
     machine_ids: ClassVar[tuple[str, ...]] = ()
     machines: ClassVar[tuple[tuple[str, str], ...]] = ()
     share: ClassVar[tuple[int | None, int | None]] = (None, None)

@@ -28,12 +28,9 @@ def differences(before: AcceptedTransfer, now: AcceptedTransfer) -> list[str]:
 def _machines(
     end: str, was: SourceEnd | DestinationEnd, is_: SourceEnd | DestinationEnd
 ) -> list[tuple[str, object, object]]:
-    if isinstance(was, BucketEnd) or isinstance(is_, BucketEnd):
+    if isinstance(was, BucketEnd) or isinstance(is_, BucketEnd) or was.kind != is_.kind:
         return [(f"$.{end}.kind", was.kind, is_.kind)]
     # In their order, too: what they share is named after it.
-    if was.instance_ids is None and is_.instance_ids is None:
-        return [(f"$.{end}.instanceId", was.instance_id, is_.instance_id)]
     if was.machine_ids == is_.machine_ids:
         return []
-    key = "instanceId" if is_.instance_ids is None else "instanceIds"
-    return [(f"$.{end}.{key}", was.machine_words, is_.machine_words)]
+    return [(f"$.{end}.{is_.machines_field}", was.machine_words, is_.machine_words)]

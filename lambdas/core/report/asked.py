@@ -5,7 +5,7 @@ from typing import Any
 
 from lambdas.core.ends.bucket import BucketEnd
 from lambdas.core.ends.kinds import DestinationEnd, SourceEnd
-from lambdas.core.ends.machine import words
+from lambdas.core.ends.paths import words
 from lambdas.core.request.request import TransferRequest
 from lambdas.core.visible import visible
 

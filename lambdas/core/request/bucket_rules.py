@@ -124,9 +124,10 @@ def _too_many(source: SourceEnd, destination: DestinationEnd) -> Iterator[str]:
     count, most = len(source.machine_ids) + len(destination.machine_ids), MOST_TOGETHER // 2
     if count > most:
         side, other = ("destination", "source") if isinstance(source, BucketEnd) else ("source", "destination")
+        end = destination if isinstance(source, BucketEnd) else source
         yield (
-            f"$.{side}.instanceIds: {count} machines, and $.{other} is a bucket, so that each of them sends and "
-            f"receives; name {most} at most"
+            f"$.{side}.{end.several_field}: {count} machines, and $.{other} is a bucket, so that each of them "
+            f"sends and receives; name {most} at most"
         )
 
 

@@ -3,7 +3,7 @@
 import json
 
 from lambdas.core.ends.landing import is_or_holds
-from lambdas.core.ends.machine import NamedPath, landing_of, path_of
+from lambdas.core.ends.paths import NamedPath, landing_of, path_of
 from lambdas.core.request.selection import Selection
 
 # A machine gets its command as one variable, which Linux limits to 131 072 bytes: in base64 90 000 bytes are 120 000.

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from lambdas.core.documents import ABSOLUTE_PATH, INSTANCE_ID, INSTANCE_TYPE, REGION, RULE, TRANSFER_ID, USER
 from lambdas.core.ends.bucket import ACCOUNT
+from lambdas.core.ends.hdfs import HDFS_USER
 from lambdas.core.ends.object_writing import KMS_KEY_PATTERN
 from lambdas.core.request.bandwidth import TIME_OF_DAY, TIME_ZONE
 from lambdas.core.request.deletion import CONFIRMATION
@@ -17,15 +18,18 @@ _RIGHT = {
     "no_machine": "is missing; it is required, or instanceIds with several machines that reach the same data",
     "extra_forbidden": "is not a known key; remove it or correct its spelling",
 }
+_OF_OBJECTS = ("expectedBucketOwner", "archived", "restore", "storageClass", "tags", "kmsKeyId")
+_OF_BLOCKS = ("replication", "blockSizeMiB")
 _NOT_OF_A_BUCKET = {
     **dict.fromkeys(
-        ("instanceId", "instanceIds"),
+        ("instanceId", "instanceIds", "workers"),
         "a bucket has no machine of its own: the machine at the other end reads or writes it; leave it out",
     ),
     **dict.fromkeys(
-        ("runAs", "cpuWeight", "ioWeight"),
+        ("runAs", "cpuWeight", "ioWeight", "user"),
         "a bucket has no user and no daemon of its own: say it of the machine at the other end; leave it out",
     ),
+    **dict.fromkeys(_OF_BLOCKS, "files of HDFS have it, objects have not; leave it out"),
     "path": "write a bucket's beginning of keys as prefix, e.g. backup/",
     "paths": "write a bucket's beginning of keys as prefix, e.g. backup/",
     "versions": "the newest version of each object is moved; S3 Batch Replication copies all of them; leave it out",
@@ -33,11 +37,22 @@ _NOT_OF_A_BUCKET = {
 _NOT_OF_A_MACHINE = {
     **dict.fromkeys(("bucket", "prefix"), "a machine has paths; leave it out, or write kind as 'bucket'"),
     **dict.fromkeys(
-        ("expectedBucketOwner", "archived", "restore", "storageClass", "tags", "kmsKeyId"),
-        "objects of a bucket have it, files have not; leave it out, or write kind as 'bucket'",
+        _OF_OBJECTS, "objects of a bucket have it, files have not; leave it out, or write kind as 'bucket'"
+    ),
+    "workers": "a machine is named as instanceId, several as instanceIds; leave it out, or write kind as 'hdfs'",
+    "user": "a user of a machine is named as runAs; leave it out, or write kind as 'hdfs'",
+    **dict.fromkeys(_OF_BLOCKS, "files of HDFS have it, others have not; leave it out, or write kind as 'hdfs'"),
+}
+_NOT_OF_HDFS = {
+    **dict.fromkeys(
+        ("instanceId", "instanceIds", "clusterId"), "name instances of the cluster as workers, in a list; leave it out"
+    ),
+    **dict.fromkeys(("bucket", "prefix"), "HDFS has paths; leave it out, or write kind as 'bucket'"),
+    **dict.fromkeys(
+        _OF_OBJECTS, "objects of a bucket have it, files have not; leave it out, or write kind as 'bucket'"
     ),
 }
-_FOREIGN = {"Bucket": _NOT_OF_A_BUCKET, "Machine": _NOT_OF_A_MACHINE}
+_FOREIGN = {"Bucket": _NOT_OF_A_BUCKET, "Machine": _NOT_OF_A_MACHINE, "Hdfs": _NOT_OF_HDFS}
 """By kind of end: keys that it has not, with the reason."""
 PATTERNS = {
     TRANSFER_ID: "write up to 80 letters, digits, '-' or '_', a letter or digit first",
@@ -53,6 +68,7 @@ PATTERNS = {
     KMS_KEY_PATTERN: "write the ARN of a key of KMS, none of an alias, which may mean another key tomorrow, "
     "as KMS shows it: it ends with key/ and an id, e.g. :key/1234abcd-12ab-34cd-56ef-1234567890ab",
     USER: "write the name or the number of a user of that machine, e.g. backup or 1000",
+    HDFS_USER: "write the name of a user of HDFS, e.g. etl",
 }
 _MESSAGES = {
     "model_type": "write a JSON object",

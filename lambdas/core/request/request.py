@@ -16,9 +16,9 @@ from lambdas.core.documents import (
 )
 from lambdas.core.ends.bucket import DestinationBucket, SourceBucket
 from lambdas.core.ends.kinds import DestinationEnd, SourceEnd
-from lambdas.core.ends.machine import DestinationMachine, SourceMachine
+from lambdas.core.ends.seated import DestinationPath, SourcePaths
 from lambdas.core.errors import InvalidRequest
-from lambdas.core.request import bucket_rules, machine_rules, path_rules, replacing
+from lambdas.core.request import bucket_rules, hdfs_rules, machine_rules, path_rules, replacing
 from lambdas.core.request.bandwidth import MOST_MBPS, LimitWish, Timetable
 from lambdas.core.request.deletion import MOST_DELETED, WITHOUT_DRY_RUN, Confirmation
 from lambdas.core.request.labels import Label, Tags
@@ -37,8 +37,7 @@ MAX_VALUE_OF_TIME = 1_000_000
 # The thesis tests for 30 s between datacenters and 30 s inside (4.3.2).
 MAX_PRE_TEST_SECONDS = 60
 _RIGHT = {
-    "$.source.kind": "write 'machine' or 'bucket'",
-    "$.destination.kind": "write 'machine' or 'bucket'",
+    **dict.fromkeys(("$.source.kind", "$.destination.kind"), "write 'machine', 'bucket' or 'hdfs'"),
     "$.relays.pairs": f'write "auto", 0 to {MAX_REQUEST_PAIRS}, or {{"source": 2, "destination": 3}}',
     "$.relays.through": f'write "none", "auto", or 1 to {MAX_TRANSIT_REGIONS} regions, e.g. ["us-east-1"]',
     "$.keepReplaced": "write one name that does not begin with '.cpt-', e.g. '.replaced', of a directory "
@@ -179,8 +178,8 @@ class TransferRequest(Document):
 
     @property
     def machine_sides(self) -> list[int]:
-        """Sides with a machine, beside which relays may stand: 0 is the source, 1 the destination."""
-        return [side for side, end in enumerate((self.source, self.destination)) if end.kind == "machine"]
+        """Sides with machines, beside which relays may stand: 0 is the source, 1 the destination."""
+        return [side for side, end in enumerate((self.source, self.destination)) if end.machine_ids]
 
     @property
     def gives_tags(self) -> bool:
@@ -237,14 +236,16 @@ def _rules(request: TransferRequest, limits: Limits) -> list[str]:
             if region not in limits.regions
         ]
     source, destination = request.source, request.destination
-    if isinstance(source, SourceMachine) and isinstance(destination, DestinationMachine):
+    if isinstance(source, SourcePaths) and isinstance(destination, DestinationPath):
         problems += machine_rules.problems(source, destination, measures=request.profile == "measure")
     problems += path_rules.problems(
-        source.paths if isinstance(source, SourceMachine) else [],
-        destination.path if isinstance(destination, DestinationMachine) else "",
+        source.paths if isinstance(source, SourcePaths) else [],
+        destination.path if isinstance(destination, DestinationPath) else "",
         request.select,
     )
-    problems += bucket_rules.problems(source, destination, request.to_document())
+    said = request.to_document()
+    problems += bucket_rules.problems(source, destination, said)
+    problems += hdfs_rules.problems(source, destination, said)
     problems += request.select.problems
     problems += _pairs_problems(request, limits)
     for stage, where in enumerate((".source", ".destination") if request.relays.by_side else ("",)):

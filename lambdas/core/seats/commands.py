@@ -32,7 +32,8 @@ class Share:
 
 
 USUAL = Share()
-
+OF_BOTH_ENDS = ("kind", "runAs", "user")
+"""Keys of an end that say the same of a source and of a destination: who looks where."""
 
 # A relay outlives fourteen keepalives that are lost in a row; at 15 minutes one goes out each minute.
 KEEPALIVES_PER_LIFE = 15
@@ -204,15 +205,16 @@ def marked(transfer: AcceptedTransfer, name: str, directories: Sequence[str]) ->
 
 def mark_source(transfer: AcceptedTransfer, path: str, name: str, *, present: bool) -> Command:
     """Put the mark of this name into a directory of the source, or take it away again."""
-    as_whom = {key: value for key, value in transfer.request.source.command({}).items() if key != "paths"}
-    end = {**as_whom, "path": path}
+    of_a_destination = {key: value for key, value in transfer.request.source.command({}).items() if key in OF_BOTH_ENDS}
+    end = {**of_a_destination, "path": path}
     return {**_head("scan", transfer.transfer_id), "end": end, "side": "mark", "name": name, "present": present}
 
 
 def marked_at_destination(transfer: AcceptedTransfer, name: str, directory: str) -> Command:
     """Look on another machine of the destination for the mark, in a directory that is percent-encoded."""
-    as_whom = {key: value for key, value in transfer.request.destination.command({}).items() if key != "path"}
-    end = {**as_whom, "paths": [transfer.request.destination.where]}
+    asked = transfer.request.destination.command({})
+    of_a_source = {key: value for key, value in asked.items() if key in OF_BOTH_ENDS}
+    end = {**of_a_source, "paths": [asked["path"]]}
     return {
         **_head("scan", transfer.transfer_id),
         "end": end,

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from lambdas.core.documents import Document
-from lambdas.core.ends.machine import MOST_AT_AN_END
+from lambdas.core.ends.seated import MOST_AT_AN_END
 from lambdas.core.places.machines import EndMachine
 
 SeatId = Annotated[str, Field(pattern=r"^[sr](0|[1-9][0-9]?)$")]

@@ -12,6 +12,7 @@ from urllib.parse import quote, unquote
 
 from lambdas.adapters.world import World
 from lambdas.core.ends.bucket import BucketEnd
+from lambdas.core.ends.seated import DestinationPath
 from lambdas.core.errors import CommandFailed, SurveyProblem
 from lambdas.core.intake.one_directory import NOT_THERE, Doubt, Verdict, doubts
 from lambdas.core.intake.survey import check_beside
@@ -69,7 +70,8 @@ def check(
     senders, receivers = _readers(transfer), transfer.receivers[1:]
     looks = [SourceSurvey.from_document(one) for one in told[: len(senders)]]
     others = [DestinationSurvey.from_document(one) for one in told[len(senders) :]]
-    where = f"$.destination.{transfer.request.destination.where_field}"
+    asked = transfer.request.destination
+    where = f"$.destination.{asked.where_field}"
     check_beside(where, version, zip(senders, looks, strict=True), zip(receivers, others, strict=True))
     for seat, look in zip(senders, looks, strict=True):
         found = doubts(kernel, places, look.kernel, look.places or [])
@@ -77,8 +79,9 @@ def check(
             raise _refusal(transfer, seat, other[0])
         for doubt in found:
             _decide(transfer, seat, doubt, world)
-    if receivers and not isinstance(transfer.request.destination, BucketEnd):
-        _prove_destination(transfer, destination, world)
+    if receivers and isinstance(asked, DestinationPath):
+        directory = _deepest(asked.path, len(destination.ways[0].missing))
+        _prove_destination(transfer, directory, world)
 
 
 def _readers(transfer: AcceptedTransfer) -> Sequence[Seat]:
@@ -100,11 +103,10 @@ def _decide(transfer: AcceptedTransfer, seat: Seat, doubt: Doubt, world: World) 
         raise _refusal(transfer, seat, doubt)
 
 
-def _prove_destination(transfer: AcceptedTransfer, destination: DestinationSurvey, world: World) -> None:
+def _prove_destination(transfer: AcceptedTransfer, directory: str, world: World) -> None:
     if transfer.request.dry_run:
         _LOG.warning("it is not known whether all machines of the destination see one directory")
         return
-    directory = _deepest(transfer.request.destination.where, len(destination.ways[0].missing))
     others = transfer.receivers[1:]
     marks.take_away(transfer, world, COMMAND_SECONDS)  # those of an attempt that has ended in the midst of this
     name = None
@@ -145,7 +147,7 @@ def _refused(transfer: AcceptedTransfer, seat: Seat, directory: str, what: str) 
     return SurveyProblem(
         f"$.destination.{asked.field_of(number)}: {seat.machine.instance_id} {what} ('{directory}' of "
         f"{transfer.at_destination.instance_id}): both see another directory at '{asked.where}'; mount the same one at "
-        "this path on all of $.destination.instanceIds, or leave the machine out"
+        f"this path on all of $.destination.{asked.several_field}, or leave the machine out"
     )
 
 
@@ -156,5 +158,5 @@ def _refusal(transfer: AcceptedTransfer, seat: Seat, doubt: Doubt) -> SurveyProb
     return SurveyProblem(
         f"$.source.{asked.field_of(number)}: '{path}' on {seat.machine.instance_id} {is_what} on "
         f"{transfer.at_source.instance_id}: there {doubt.first}; here {doubt.here}; mount the same directory at this "
-        "path on all of $.source.instanceIds, or leave the machine out"
+        f"path on all of $.source.{asked.several_field}, or leave the machine out"
     )

@@ -1,0 +1,72 @@
+"""A path in the HDFS of a Hadoop cluster as an end of a transfer; instances of the cluster read or write it.
+
+These are its workers: machines with a Hadoop configuration, which says where the name nodes are and how one talks to
+them. So the request names no name node, and no seat works on one.
+"""
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field
+
+from lambdas.core.documents import Integer, whole
+from lambdas.core.ends.paths import words
+from lambdas.core.ends.seated import DestinationPath, SeatedEnd, SourcePaths, UniqueIds
+
+MIB = 1 << 20
+USUAL_BLOCK_MIB = 128
+"""Hadoop's own default of `dfs.blocksize`."""
+HDFS_USER = r"^[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}$"
+# Of `dfs.replication.max`, as Hadoop has it.
+MOST_REPLICATION = 512
+
+Workers = Annotated[UniqueIds, Field(min_length=1)]
+BlockSize = Annotated[Literal[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024], BeforeValidator(whole)]
+
+
+class HdfsEnd(SeatedEnd):
+    """Workers of one cluster. `user`: as whom HDFS takes them; `run_as` is a user of the workers themselves."""
+
+    several_field: ClassVar[str] = "workers"
+    kind: Literal["hdfs"]
+    workers: Workers
+    user: Annotated[str, Field(pattern=HDFS_USER)]
+
+    @property
+    def machine_ids(self) -> tuple[str, ...]:
+        """The workers that serve, in the request's order."""
+        return tuple(self.workers)
+
+    def command(self, preserve: dict[str, Any]) -> dict[str, Any]:
+        """As of any end with machines, with the user of HDFS."""
+        return {**super().command(preserve), "user": self.user}
+
+
+class SourceHdfs(HdfsEnd, SourcePaths):
+    """The cluster that has the data."""
+
+    @property
+    def where(self) -> str:
+        """All of its paths, for people."""
+        return ", ".join(f"hdfs:{words(path)}" for path in self.paths)
+
+
+class DestinationHdfs(HdfsEnd, DestinationPath):
+    """The cluster that gets the data; what `replication` and `block_size_mib` do not say, the cluster decides."""
+
+    replication: Annotated[Integer, Field(ge=1, le=MOST_REPLICATION)] | None = None
+    block_size_mib: BlockSize | None = Field(default=None, alias="blockSizeMiB")
+
+    def command(self, preserve: dict[str, Any]) -> dict[str, Any]:
+        """As of any destination with a directory, with what files are to be like."""
+        block_bytes = None if self.block_size_mib is None else self.block_size_mib * MIB
+        asked = {"replication": self.replication, "blockSizeBytes": block_bytes}
+        return super().command(preserve) | {name: value for name, value in asked.items() if value is not None}
+
+    @property
+    def where(self) -> str:
+        """The directory, for people."""
+        return f"hdfs:{self.path}"
+
+    def told(self, instance_id: str) -> str:
+        """The directory and the worker that looks at it, for people."""
+        return f"'{self.where}' by {instance_id}"

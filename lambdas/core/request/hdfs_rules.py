@@ -1,0 +1,106 @@
+"""The rules of a request with HDFS at an end that a schema cannot say: what HDFS has not is refused by name."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from lambdas.core.ends.hdfs import DestinationHdfs, HdfsEnd, SourceHdfs
+from lambdas.core.ends.kinds import DestinationEnd, SourceEnd
+from lambdas.core.ends.paths import NamedPath, landing_of, path_of
+from lambdas.core.ends.seated import SourcePaths
+
+_NO_LIST = "the list is a file of a machine, and none is read there"
+_NO_LINKS = "HDFS has no links that lead on"
+_NO_MOUNT = "HDFS has no mounted file systems"
+_NOT_THERE = "HDFS has none"
+_NOT_CARRIED = "they are not carried from or to HDFS yet"
+_NOT_KEPT = "what is replaced in HDFS is not kept yet"
+_LEAVE_OUT = "leave it out"
+_RESERVED, _SNAPSHOT = ".reserved", ".snapshot"
+_Refused = tuple[str, object, bool, str, str]
+
+
+def problems(source: SourceEnd, destination: DestinationEnd, said: Mapping[str, Any]) -> list[str]:
+    """One line for each: field, value, what would be right; `said`: the whole request as a document."""
+    ends: list[tuple[str, SourceEnd | DestinationEnd]] = [("source", source), ("destination", destination)]
+    side = next((side for side, end in ends if isinstance(end, HdfsEnd)), None)
+    if side is None:
+        return []
+    found = [(side, one) for one in _at_any_end(said)]
+    found += [("source", one) for one in _at_the_source(said)] if isinstance(source, SourceHdfs) else []
+    if isinstance(destination, DestinationHdfs):
+        found += [("destination", one) for one in _at_the_destination(destination, said)]
+    return [
+        *(
+            f"$.{key}: {_value(value)}, and $.{where} is HDFS: {why}; {right}"
+            for where, (key, value, is_refused, why, right) in found
+            if is_refused
+        ),
+        *_of_paths(source, destination),
+    ]
+
+
+def _at_any_end(said: Mapping[str, Any]) -> Iterator[_Refused]:
+    preserve = said["preserve"]
+    for key in ("hardLinks", "sparse", "specialFiles"):
+        yield f"preserve.{key}", True, preserve[key], _NOT_THERE, _LEAVE_OUT
+    owners = preserve.get("owners")
+    yield "preserve.owners", owners, owners is not None, _NOT_CARRIED, _LEAVE_OUT
+    for key in ("xattrs", "acls"):
+        yield f"preserve.{key}", True, preserve[key], _NOT_CARRIED, _LEAVE_OUT
+
+
+def _at_the_source(said: Mapping[str, Any]) -> Iterator[_Refused]:
+    links, select = said["links"], said["select"]
+    yield "links", links, links == "follow", _NO_LINKS, _LEAVE_OUT
+    yield "select.pathsFrom", select.get("pathsFrom"), "pathsFrom" in select, _NO_LIST, "write select.include"
+    yield "select.oneFileSystem", True, select["oneFileSystem"], _NO_MOUNT, _LEAVE_OUT
+
+
+def _at_the_destination(destination: DestinationHdfs, said: Mapping[str, Any]) -> Iterator[_Refused]:
+    kept, chunk, block = said.get("keepReplaced"), said.get("chunkSizeMiB"), destination.block_size_mib
+    yield "keepReplaced", kept, kept is not None, _NOT_KEPT, _LEAVE_OUT
+    # A dry run removes nothing, and lists what would go.
+    by_hand = "let a dry run (dryRun: true) list it, and remove it with hdfs dfs -rm"
+    yield "delete", True, said["delete"] and not said["dryRun"], "nothing is removed from HDFS yet", by_hand
+    whole = f"its blockSizeMiB is {block}, and chunks are whole blocks"
+    is_smaller = chunk is not None and block is not None and chunk < block
+    yield "chunkSizeMiB", chunk, is_smaller, whole, f"give {block} or more, or a smaller blockSizeMiB"
+
+
+def _of_paths(source: SourceEnd, destination: DestinationEnd) -> Iterator[str]:
+    for number, path in enumerate(source.paths if isinstance(source, SourcePaths) else []):
+        field, is_named = f"$.source.paths[{number}]", isinstance(path, NamedPath)
+        if isinstance(source, SourceHdfs):
+            yield from _not_of_hdfs(f"{field}.path" if is_named else field, path_of(path))
+        if isinstance(destination, DestinationHdfs):
+            is_judged = isinstance(source, SourceHdfs) and not is_named
+            yield from _not_as(f"{field}.as" if is_named else field, landing_of(path) or "", is_judged=is_judged)
+    if isinstance(destination, DestinationHdfs):
+        yield from _not_of_hdfs("$.destination.path", destination.path)
+        if _SNAPSHOT in destination.path.split("/"):
+            yield f"$.destination.path: '{destination.path}' is in a snapshot, which nobody can write; name another one"
+
+
+def _not_of_hdfs(field: str, path: str) -> Iterator[str]:
+    """What HDFS would not take of a path; `..` is refused of any end's."""
+    names = path.removesuffix("/").split("/")[1:]
+    if "" in names:
+        yield f"{field}: '{path}' has an empty name; HDFS takes names joined by single slashes, so write it so"
+    if "." in names:
+        yield f"{field}: '{path}' has '.' as a name; give the path without it"
+    if ":" in path:
+        yield f"{field}: '{path}' has a ':', and HDFS takes no such name; give a path without it"
+    if names[:1] == [_RESERVED]:
+        yield f"{field}: '{path}' is below /{_RESERVED}, which HDFS keeps for itself; give the path that is meant"
+
+
+def _not_as(field: str, landing: str, *, is_judged: bool) -> Iterator[str]:
+    """The same of the path under which something lands; `is_judged`: its names have been, as those of a path."""
+    if ":" in landing and not is_judged:
+        yield f"{field}: it lands as '{landing}', and HDFS takes no name with ':'; give another path to land as"
+    if _SNAPSHOT in landing.split("/"):
+        yield f"{field}: it lands as '{landing}', and HDFS keeps '{_SNAPSHOT}' for itself; give another path to land as"
+
+
+def _value(value: object) -> str:
+    return repr(value) if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
