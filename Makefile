@@ -10,7 +10,7 @@ CRATE := relay-ami/relay
 DAEMON := relay-ami/dist/x86_64/cpt-relay
 DAEMON_ARM64 := relay-ami/dist/arm64/cpt-relay
 LABORATORY := $(CRATE)/target/release/cpt-laboratory
-DAEMON_SOURCES := $(shell find $(CRATE) \( -name target -o -name tests -o -name fuzz \) -prune -o -type f -print 2>/dev/null)
+DAEMON_SOURCES := $(shell find $(CRATE) \( -name target -o -name tests -o -name fuzz -o -name patched \) -prune -o -type f -print 2>/dev/null)
 SYNTH_SOURCES := $(shell find infra statemachine lambdas contracts -type f -not -name "*.pyc" 2>/dev/null) cdk.json package-lock.json
 ARGS ?=
 # Most tests wait for a local cloud rather than compute; each worker has clouds of its own.
@@ -80,13 +80,13 @@ $(DAEMON): $(DAEMON_SOURCES) | .tools/stamp
 	@echo "build: cpt-relay (the first time takes some minutes)"
 	@mkdir -p $(@D)
 	@sha256sum $(DAEMON_SOURCES) > $@.sources.new
-	@cd $(CRATE) && cargo build --release --locked
+	@cd $(CRATE) && patches/apply && cargo build --release --locked
 	@cp $(CRATE)/target/release/cpt-relay $@.new && mv $@.new $@
 	@mv $@.sources.new $@.sources && touch $@.sources
 
 # The daemon's roles by hand, for tests and benchmarks.
 $(LABORATORY): $(DAEMON) $(shell find $(CRATE)/tests/laboratory -type f 2>/dev/null)
-	@cd $(CRATE) && cargo build --release --locked --package cpt-laboratory
+	@cd $(CRATE) && patches/apply && cargo build --release --locked --package cpt-laboratory
 	@touch $@
 
 daemon-arm64: $(DAEMON_ARM64)  ## Build the relay daemon for arm64 too; the next synth deploys it
@@ -96,7 +96,7 @@ $(DAEMON_ARM64): $(DAEMON_SOURCES)
 	@echo "build: cpt-relay for arm64 (the first time takes some minutes)"
 	@mkdir -p $(@D)
 	@sha256sum $(DAEMON_SOURCES) > $@.sources.new
-	@cd $(CRATE) && cargo build --release --locked --target aarch64-unknown-linux-gnu
+	@cd $(CRATE) && patches/apply && cargo build --release --locked --target aarch64-unknown-linux-gnu
 	@cp $(CRATE)/target/aarch64-unknown-linux-gnu/release/cpt-relay $@.new && mv $@.new $@
 	@mv $@.sources.new $@.sources && touch $@.sources
 
@@ -164,7 +164,7 @@ lint: synth  ## All linters and type checkers
 	@$(RUN) python -m tools.structure --check
 	@$(RUN) cfn-lint cdk.out/*.template.json
 	@npm run --silent lint
-	@cd $(CRATE) && cargo fmt --all --check && ./cargo-checked build --workspace --all-targets
+	@cd $(CRATE) && patches/apply && cargo fmt --all --check && ./cargo-checked build --workspace --all-targets
 
 test-infra: synth
 	@npm test --silent

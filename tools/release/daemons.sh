@@ -15,7 +15,7 @@ build() {
   local file=relay-ami/dist/$1/cpt-relay built=$CARGO_TARGET_DIR/$2/cpt-relay
   shift 2
   echo "release: $file (the first time takes some minutes)"
-  (cd relay-ami/relay && cargo build --release --locked "$@")
+  (cd relay-ami/relay && patches/apply && cargo build --release --locked "$@")
   mkdir -p "$(dirname "$file")"
   cp "$built" "$file.new" && mv "$file.new" "$file"
   printf '%s' "$recorded" > "$file.sources"

@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 command -v c++ > /dev/null || { echo "fuzz: c++ is missing (libFuzzer is C++). On Debian: apt-get install g++" >&2; exit 1; }
 export RUSTC_WORKSPACE_WRAPPER="$PWD/fuzz/rustc-fuzz"
 export CARGO_BUILD_BUILD_DIR=target CARGO_TARGET_DIR=target/checked
+patches/apply
 cargo build --profile bench --locked --quiet -p cpt-relay-fuzz
 fuzz="$PWD/target/checked/release/fuzz"
 

@@ -11,6 +11,12 @@ pub fn enforce(command: &Command) -> io::Result<()> {
     let access = match command.end() {
         Some(End::Source(SourceEnd::Machine(_))) => Access::Read,
         Some(End::Destination(DestinationEnd::Machine(_))) => Access::Write,
+        Some(End::Source(SourceEnd::Hdfs(end))) => {
+            return posix::enforce_hdfs(Access::Read, end.user.as_str(), end.paths.iter().map(|path| path.path().as_str()));
+        }
+        Some(End::Destination(DestinationEnd::Hdfs(end))) => {
+            return posix::enforce_hdfs(Access::Write, end.user.as_str(), [end.path.as_str()]);
+        }
         Some(End::Source(SourceEnd::Bucket(_)) | End::Destination(DestinationEnd::Bucket(_))) | None => return Ok(()),
     };
     posix::enforce(access)

@@ -7,6 +7,9 @@ use aws_credential_types::provider::SharedCredentialsProvider;
 use cpt_control_aws::aws::Aws;
 use cpt_control_aws::clients::http_client;
 use cpt_control_aws::credentials::Holder;
+use cpt_ends_hdfs::cluster::Cluster;
+use cpt_ends_hdfs::destination as hdfs_destination;
+use cpt_ends_hdfs::source as hdfs_source;
 use cpt_ends_posix::{PosixDestination, PosixSource};
 use cpt_ends_s3::client::{Bucket, Place, Setup};
 use cpt_ends_s3::destination::BucketDestination;
@@ -15,11 +18,13 @@ use cpt_ends_s3::written::Written;
 use cpt_relay::control::Control;
 use cpt_relay::defaults::THREADS_AT_ONCE;
 use cpt_relay::documents::command::{Receive, ScanSource};
-use cpt_relay::documents::end::{DestinationBucket, DestinationEnd, MachineDestination, SourceBucket, SourceEnd};
+use cpt_relay::documents::end::{
+    DestinationBucket, DestinationEnd, HdfsDestination, HdfsSource, MachineDestination, SourceBucket, SourceEnd,
+};
 use cpt_relay::documents::event::Failure;
 use cpt_relay::documents::key_entry::KeyEntry;
 use cpt_relay::documents::seat::Seat;
-use cpt_relay::documents::text::{AccountId, BucketName, KeepName, KeyPrefix, Region, TransferId};
+use cpt_relay::documents::text::{AccountId, BucketName, HdfsUser, KeepName, KeyPrefix, Region, TransferId};
 use cpt_relay::ends::{Destination, Source};
 use cpt_relay::stop::Stop;
 
@@ -60,6 +65,7 @@ pub fn source(end: &SourceEnd, seat: Seat, asker: &Asker<'_>) -> Result<Box<dyn 
     match end {
         SourceEnd::Machine(end) => Ok(Box::new(PosixSource::new(end.paths.iter().map(|path| path.path().as_str().into()).collect()))),
         SourceEnd::Bucket(end) => Ok(Box::new(BucketSource::new(source_bucket(end, seat, asker)?))),
+        SourceEnd::Hdfs(end) => Ok(Box::new(source_of_hdfs(end)?)),
     }
 }
 
@@ -82,6 +88,7 @@ pub fn listed_source(scan: &ScanSource, overflow: Option<File>, asker: &Asker<'_
                 .treating_archived(end.archived);
             Ok(Box::new(source.leaving_free(scan.keep_replaced.clone()).only(listed_keys(scan, asker)?)))
         }
+        SourceEnd::Hdfs(end) => Ok(Box::new(source_of_hdfs(end)?.selecting(scan.select.clone()).leaving_free(scan.keep_replaced.clone()))),
     }
 }
 
@@ -105,17 +112,21 @@ pub fn destination(end: &DestinationEnd, keep: Option<&KeepName>, asker: &Asker<
     match end {
         DestinationEnd::Machine(end) => Ok(Box::new(directory(end, keep, asker.transfer))),
         DestinationEnd::Bucket(end) => Ok(Box::new(bucket_destination(end, keep, (Seat::RECEIVER, asker))?)),
+        DestinationEnd::Hdfs(end) => Ok(Box::new(destination_in_hdfs(end, keep)?)),
     }
 }
 
 /// Objects that are put at once: each takes as long as a bucket takes to answer, 20 to 100 ms, whatever its size.
 const OBJECTS_AT_ONCE: usize = 64;
+/// Files that are written into HDFS at once: each takes six calls of the name node, and a connection to data nodes.
+const FILES_IN_HDFS_AT_ONCE: usize = 32;
 
 /// Threads that place files where a destination is far.
 pub const fn placing_threads(end: &DestinationEnd) -> usize {
     match end {
         DestinationEnd::Machine(_) => THREADS_AT_ONCE,
         DestinationEnd::Bucket(_) => OBJECTS_AT_ONCE,
+        DestinationEnd::Hdfs(_) => FILES_IN_HDFS_AT_ONCE,
     }
 }
 
@@ -133,7 +144,36 @@ pub fn receiving_destination(command: &Receive, asker: &Asker<'_>) -> Result<(Bo
             let bucket = destination.bucket().clone();
             Ok((Box::new(destination.received_by(*seat).beside_others(*many_receivers)), Some(bucket)))
         }
+        DestinationEnd::Hdfs(of) => {
+            let destination = destination_in_hdfs(of, keep_replaced.as_ref())?;
+            Ok((Box::new(destination.received_by(*seat).beside_others(*many_receivers)), None))
+        }
     }
+}
+
+/// The cluster of this machine, as a user of it; the failure is that of an end's machine.
+pub fn cluster(user: &HdfsUser) -> Result<Cluster, CliError> {
+    Cluster::of_machine(user.as_str()).map_err(|error| CliError::failed(Failure::DestinationError, error))
+}
+
+fn source_of_hdfs(end: &HdfsSource) -> Result<hdfs_source::HdfsSource, CliError> {
+    let asked = end.paths.iter().map(|path| hdfs_source::Asked {
+        path: path.path().as_str().to_owned(),
+        lands_as: path.lands_as().map(|path| path.as_str().to_owned()),
+    });
+    let cluster = Cluster::of_machine(end.user.as_str()).map_err(|error| CliError::failed(Failure::SurveyProblem, error))?;
+    Ok(hdfs_source::HdfsSource::new(cluster, asked.collect()))
+}
+
+fn destination_in_hdfs(end: &HdfsDestination, keep: Option<&KeepName>) -> Result<hdfs_destination::HdfsDestination, CliError> {
+    if keep.is_some() {
+        return Err(CliError::Usage("keepReplaced is given; HDFS keeps what is replaced by its own snapshots".to_owned()));
+    }
+    let stored = hdfs_destination::Stored {
+        replication: end.replication.map(|replication| replication.get().into()),
+        block_bytes: end.block_size_bytes.map(Into::into),
+    };
+    Ok(hdfs_destination::HdfsDestination::new(cluster(&end.user)?, end.path.as_str()).storing(stored))
 }
 
 fn directory(end: &MachineDestination, keep: Option<&KeepName>, transfer: &TransferId) -> PosixDestination {

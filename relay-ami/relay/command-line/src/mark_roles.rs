@@ -1,34 +1,38 @@
 //! The mark of a destination, by which a source's machine knows a directory that both see.
 
-use std::io;
 use std::process::ExitCode;
 
+use cpt_ends_hdfs::mark as hdfs;
+use cpt_ends_posix as posix;
+
 use super::roles::print_json;
-use super::{CliError, Failure};
+use super::{CliError, Failure, kinds};
 use cpt_relay::VERSION;
 use cpt_relay::documents::command::{ScanMark, ScanMarked};
-use cpt_relay::documents::end::{DestinationEnd, MachineDestination};
+use cpt_relay::documents::end::{DestinationEnd, SourceEnd};
 use cpt_relay::documents::percent;
 use cpt_relay::documents::survey::Survey;
 use cpt_relay::documents::text::SchemaVersion1;
 
-/// Puts a mark into a directory, or takes it away: its path, the mark's name, and whether it is to be there.
-type Put = fn(&[u8], &str, bool) -> io::Result<()>;
-/// Looks whether a directory has a mark.
-type Look = fn(&[u8], &str) -> io::Result<bool>;
-
 /// Puts it there, or takes it away.
-pub fn mark(scan: &ScanMark, put: Put) -> Result<ExitCode, CliError> {
-    let DestinationEnd::Machine(MachineDestination { path, .. }) = &scan.end else {
-        return Err(CliError::Usage("end.kind is bucket; machines put marks into directories only".to_owned()));
+pub fn mark(scan: &ScanMark) -> Result<ExitCode, CliError> {
+    let name = scan.name.as_str();
+    let (path, put) = match &scan.end {
+        DestinationEnd::Machine(end) => (&end.path, posix::mark(end.path.as_str().as_bytes(), name, scan.present)),
+        DestinationEnd::Hdfs(end) => (&end.path, hdfs::mark(&kinds::cluster(&end.user)?, end.path.as_str().as_bytes(), name, scan.present)),
+        DestinationEnd::Bucket(_) => return Err(CliError::Usage("end.kind is bucket, which has no directories for marks".to_owned())),
     };
-    let failed = |error| CliError::failed(Failure::DestinationError, format!("{path}: {error}"));
-    put(path.as_str().as_bytes(), scan.name.as_str(), scan.present).map_err(failed)?;
+    put.map_err(|error| CliError::failed(Failure::DestinationError, format!("{path}: {error}")))?;
     print_json(&Survey::Mark { schema_version: SchemaVersion1, daemon_version: VERSION, present: scan.present })
 }
 
 /// Looks for it.
-pub fn marked(scan: &ScanMarked, look: Look) -> Result<ExitCode, CliError> {
+pub fn marked(scan: &ScanMarked) -> Result<ExitCode, CliError> {
+    let cluster = if let SourceEnd::Hdfs(end) = &scan.end { Some(kinds::cluster(&end.user)?) } else { None };
+    let look = |path: &[u8], name: &str| match &cluster {
+        Some(cluster) => hdfs::is_marked(cluster, path, name),
+        None => posix::is_marked(path, name),
+    };
     let mut seen = false;
     for directory in &scan.directories {
         let failed = |why| CliError::failed(Failure::SurveyProblem, format!("{directory}: {why}"));

@@ -24,7 +24,7 @@ use cpt_ends_posix as posix;
 use cpt_relay::control::{Control, ControlError};
 use cpt_relay::defaults::{CONTROL_START, ORDER_KEPT, PROBE_REFUSED};
 use cpt_relay::documents::command::{self, Command};
-use cpt_relay::documents::end::{DestinationEnd, SourceEnd};
+use cpt_relay::documents::end::{DestinationEnd, HdfsDestination, MachineDestination, SourceEnd};
 use cpt_relay::documents::plan::TransferPlan;
 use cpt_relay::documents::seat::Seat;
 use cpt_relay::documents::text::{AnnouncementKey, TransferId};
@@ -128,8 +128,14 @@ pub(super) fn by_command(options: &Options) -> Result<ExitCode, CliError> {
             Command::ScanSource(command::ScanSource { end: SourceEnd::Machine(end), .. }) => {
                 print_json(&scan::refused_source(end.paths[0].path().as_str().as_ref(), why))
             }
-            Command::ScanDestination(command::ScanDestination { end: DestinationEnd::Machine(end), .. }) => {
-                print_json(&posix::refused(end.path.as_str().as_ref(), why).survey())
+            Command::ScanSource(command::ScanSource { end: SourceEnd::Hdfs(end), .. }) => {
+                print_json(&scan::refused_source(end.paths[0].path().as_str().as_ref(), why))
+            }
+            Command::ScanDestination(command::ScanDestination {
+                end: DestinationEnd::Machine(MachineDestination { path, .. }), ..
+            })
+            | Command::ScanDestination(command::ScanDestination { end: DestinationEnd::Hdfs(HdfsDestination { path, .. }), .. }) => {
+                print_json(&posix::refused(path.as_str().as_ref(), why).survey())
             }
             _ => Err(CliError::failed(Failure::RunAs, why)),
         };
@@ -193,8 +199,8 @@ fn obey(
             let destination = kinds::destination(&scan.end, scan.keep_replaced.as_ref(), &asker)?;
             mirror_roles::scan_extras(&scan, &*destination, &*control)
         }
-        Command::ScanMark(scan) => mark_roles::mark(&scan, posix::mark),
-        Command::ScanMarked(scan) => mark_roles::marked(&scan, posix::is_marked),
+        Command::ScanMark(scan) => mark_roles::mark(&scan),
+        Command::ScanMarked(scan) => mark_roles::marked(&scan),
         Command::Delete(delete) => {
             let control = alone(&delete.control)?;
             let asker = asker(Some(&control), &delete.transfer_id, stop);

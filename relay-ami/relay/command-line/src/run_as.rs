@@ -10,8 +10,10 @@ use cpt_relay::documents::text::{AbsolutePath, UserText};
 /// deepest existing directory: who may write there can point it at nothing that is not open to that owner anyway.
 pub fn assume(command: &Command) -> Result<(), UserError> {
     let user = match command.end() {
-        Some(End::Source(SourceEnd::Machine(machine))) => source(machine.run_as.as_ref()),
+        Some(End::Source(SourceEnd::Machine(machine))) => named(machine.run_as.as_ref()),
         Some(End::Destination(DestinationEnd::Machine(machine))) => destination(&machine.path, machine.run_as.as_ref()),
+        Some(End::Source(SourceEnd::Hdfs(hdfs))) => named(hdfs.run_as.as_ref()),
+        Some(End::Destination(DestinationEnd::Hdfs(hdfs))) => named(hdfs.run_as.as_ref()),
         // A bucket has no users of this machine; its daemon stays who it was started as.
         Some(End::Source(SourceEnd::Bucket(_)) | End::Destination(DestinationEnd::Bucket(_))) | None => Ok(None),
     };
@@ -25,7 +27,7 @@ pub fn assume(command: &Command) -> Result<(), UserError> {
     }
 }
 
-fn source(name: Option<&UserText>) -> Result<Option<User>, UserError> {
+fn named(name: Option<&UserText>) -> Result<Option<User>, UserError> {
     name.map(|name| Accounts::read()?.named(name.as_str(), None)).transpose()
 }
 

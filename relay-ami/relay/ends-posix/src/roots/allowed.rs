@@ -47,6 +47,8 @@ pub struct Allowed {
     file: PathBuf,
     access: Access,
     directories: Vec<PathBuf>,
+    /// Directories of HDFS, and as which user of it.
+    hdfs: Vec<(String, String)>,
 }
 
 /// Lets this process reach nothing but what the file says; everything where there is no file. To be called while the process still is
@@ -59,40 +61,63 @@ pub fn enforce(access: Access) -> io::Result<()> {
     Ok(())
 }
 
+/// Fails where the file does not say that transfers may reach these paths of HDFS as this user of it. To be called while the process still
+/// is the user who started it.
+pub fn enforce_hdfs<'a>(access: Access, user: &str, paths: impl IntoIterator<Item = &'a str>) -> io::Result<()> {
+    let file = std::env::var_os(VARIABLE).map_or_else(|| FILE.into(), PathBuf::from);
+    let Some(allowed) = Allowed::read(&file, access)? else { return Ok(()) };
+    paths.into_iter().try_for_each(|path| allowed.check_hdfs(user, path))
+}
+
 /// What is enforced in this process.
 pub fn enforced() -> Option<&'static Allowed> {
     ENFORCED.get()
 }
 
 impl Allowed {
-    /// Lines of the file: `read` or `write`, a blank, and an absolute path up to the line's end; also empty ones, and those that begin
-    /// with `#`. None without a file.
+    /// Lines of the file: `read` or `write`, a blank, and an absolute path up to the line's end; `read-hdfs` or `write-hdfs`, a user of
+    /// HDFS, and an absolute path in it; also empty ones, and those that begin with `#`. None without a file.
     pub fn read(file: &Path, access: Access) -> io::Result<Option<Self>> {
         let of_file = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", file.display()));
         let Some(text) = read(file).map_err(of_file)? else { return Ok(None) };
-        let mut directories = Vec::new();
+        let (mut directories, mut hdfs) = (Vec::new(), Vec::new());
         for (number, line) in text.lines().enumerate() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            let wrong =
-                || of_file(io::Error::other(format!("line {} is {line:?}; it should be read or write and an absolute path", number + 1)));
-            let (word, path) = line.split_once(char::is_whitespace).ok_or_else(wrong)?;
-            let is_meant = match word {
-                "read" => access == Access::Read,
-                "write" => access == Access::Write,
-                _ => return Err(wrong()),
+            let right = "read or write and an absolute path, or read-hdfs or write-hdfs, a user of HDFS and an absolute path";
+            let wrong = || of_file(io::Error::other(format!("line {} is {line:?}; it should be {right}", number + 1)));
+            let (word, rest) = line.split_once(char::is_whitespace).ok_or_else(wrong)?;
+            let (of, user, path) = match (word.strip_suffix("-hdfs"), rest.trim_start().split_once(char::is_whitespace)) {
+                (Some(of), Some((user, path))) => (of, Some(user), path.trim_start()),
+                (Some(_), None) => return Err(wrong()),
+                (None, _) => (word, None, rest.trim_start()),
             };
-            let path = path.trim_start();
+            let of = [Access::Read, Access::Write].into_iter().find(|access| access.to_string() == of).ok_or_else(wrong)?;
             if !path.starts_with('/') {
                 return Err(wrong());
             }
-            if is_meant {
-                directories.push(PathBuf::from(path));
+            match user {
+                _ if of != access => {}
+                Some(user) => hdfs.push((user.to_owned(), path.to_owned())),
+                None => directories.push(PathBuf::from(path)),
             }
         }
-        Ok(Some(Self { file: file.to_owned(), access, directories }))
+        Ok(Some(Self { file: file.to_owned(), access, directories, hdfs }))
+    }
+
+    /// HDFS has neither links nor `..`, so paths are compared as text.
+    fn check_hdfs(&self, user: &str, path: &str) -> io::Result<()> {
+        let names = |path: &str| path.split('/').filter(|name| !matches!(*name, "" | ".")).map(str::to_owned).collect::<Vec<_>>();
+        let asked = names(path);
+        let is_plain = !asked.iter().any(|name| name == "..");
+        if is_plain && self.hdfs.iter().any(|(who, directory)| who == user && asked.starts_with(&names(directory))) {
+            return Ok(());
+        }
+        let words =
+            format!("hdfs:{path} is not among what transfers may {} as {user}: {} has no such line", self.access, self.file.display());
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, format!("{words}; it would be {}-hdfs {user} {path}", self.access)))
     }
 
     /// Where the directories are now: a file system may have been mounted since.
@@ -249,6 +274,18 @@ mod tests {
     }
 
     #[test]
+    fn of_hdfs_what_is_named_with_its_user_may_be_reached_and_nothing_else() {
+        let (_directory, allowed) = listed("read /\nread-hdfs etl /data/a\nwrite-hdfs etl /\nread-hdfs root /data/b\n", Access::Read);
+        for path in ["/data/a", "/data/a/", "//data/a/x"] {
+            allowed.check_hdfs("etl", path).unwrap();
+        }
+        for (user, path) in [("etl", "/data"), ("etl", "/data/b"), ("etl", "/data/ab"), ("root", "/data/a"), ("etl", "/data/a/../b")] {
+            let refusal = allowed.check_hdfs(user, path).unwrap_err().to_string();
+            assert!(refusal.contains(&format!("read-hdfs {user} {path}")), "{refusal}");
+        }
+    }
+
+    #[test]
     fn a_link_opens_nothing_and_closes_nothing() {
         let (directory, allowed) = listed("write HERE/backup\n", Access::Write);
         let here = directory.path();
@@ -282,7 +319,14 @@ mod tests {
 
     #[test]
     fn a_line_that_is_not_understood_is_refused_by_its_number() {
-        for (text, number) in [("read data\n", 1), ("# ok\nreads /data\n", 2), ("read\n", 1), ("/data\n", 1)] {
+        for (text, number) in [
+            ("read data\n", 1),
+            ("# ok\nreads /data\n", 2),
+            ("read\n", 1),
+            ("/data\n", 1),
+            ("read-hdfs /data\n", 1),
+            ("read-hdfs a b\n", 1),
+        ] {
             let directory = tempfile::tempdir().unwrap();
             let file = directory.path().join("allowed-paths");
             files::write(&file, text).unwrap();

@@ -7,6 +7,8 @@ mod blobs;
 mod bucket;
 mod bucket_source;
 mod destination;
+pub mod hadoop;
+mod hdfs;
 mod memory;
 mod memory_mirrored;
 mod memory_source;
@@ -27,6 +29,19 @@ use std::path::{Path, PathBuf};
 
 /// One test for each behaviour and kind.
 macro_rules! kinds {
+    // Of a kind that not each machine can have.
+    ($kind:ident: if $make:expr => $($behaviour:ident),+ $(,)?) => {
+        mod $kind {
+            $(
+                #[test]
+                fn $behaviour() {
+                    if let Some(made) = $make {
+                        super::$behaviour(&made);
+                    }
+                }
+            )+
+        }
+    };
     ($kind:ident: $make:expr => $($behaviour:ident),+ $(,)?) => {
         mod $kind {
             $(

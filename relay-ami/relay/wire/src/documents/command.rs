@@ -100,12 +100,14 @@ impl Command {
             let right = (1..=MAX_TIME_TO_LIVE_SECONDS).contains(&seconds);
             if right { Ok(()) } else { Err(format!("{name} is {seconds}; it must be from 1 to {MAX_TIME_TO_LIVE_SECONDS}")) }
         };
-        if let Some(End::Source(SourceEnd::Machine(machine))) = self.end() {
-            at_least_one("end.paths", machine.paths.len())?;
+        match self.end() {
+            Some(End::Source(SourceEnd::Machine(machine))) => at_least_one("end.paths", machine.paths.len())?,
+            Some(End::Source(SourceEnd::Hdfs(hdfs))) => at_least_one("end.paths", hdfs.paths.len())?,
+            _ => {}
         }
         match self {
             Self::ScanSource(scan) => match (scan.key_parts, &scan.end) {
-                (Some(parts), SourceEnd::Machine(_)) => Err(format!("keyParts is {parts}; only a bucket has keys")),
+                (Some(parts), SourceEnd::Machine(_) | SourceEnd::Hdfs(_)) => Err(format!("keyParts is {parts}; only a bucket has keys")),
                 (parts, _) => positive("keyParts", parts.map_or(1, u64::from)),
             },
             Self::ScanDigests(_) | Self::ScanDestination(_) | Self::ScanComparison(_) | Self::ScanMark(_) => Ok(()),

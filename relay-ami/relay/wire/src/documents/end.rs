@@ -1,10 +1,12 @@
 //! An end of a transfer as a command names it: where data lies, or where it goes. Each kind has fields of its own.
 
+use std::num::{NonZeroU16, NonZeroU64};
+
 use serde::{Deserialize, Serialize};
 
 use super::attributes::Preserve;
 use super::options::SourcePath;
-use super::text::{AbsolutePath, AccountId, BucketName, KeyArn, KeyPrefix, Region, UserText};
+use super::text::{AbsolutePath, AccountId, BucketName, HdfsUser, KeyArn, KeyPrefix, Region, UserText};
 use super::written::{ObjectTags, StorageClass};
 
 /// Where data lies.
@@ -13,6 +15,7 @@ use super::written::{ObjectTags, StorageClass};
 pub enum SourceEnd {
     Machine(MachineSource),
     Bucket(SourceBucket),
+    Hdfs(HdfsSource),
 }
 
 /// Where data goes.
@@ -21,6 +24,7 @@ pub enum SourceEnd {
 pub enum DestinationEnd {
     Machine(MachineDestination),
     Bucket(DestinationBucket),
+    Hdfs(HdfsDestination),
 }
 
 impl DestinationEnd {
@@ -30,6 +34,7 @@ impl DestinationEnd {
         match self {
             Self::Machine(machine) => machine.preserve,
             Self::Bucket(bucket) => bucket.preserve,
+            Self::Hdfs(hdfs) => hdfs.preserve,
         }
     }
 }
@@ -119,6 +124,42 @@ pub struct DestinationBucket {
     /// The key that encrypts what is written; the default is the bucket's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kms_key_id: Option<KeyArn>,
+}
+
+/// Paths of the HDFS that the machine is a worker of: nothing else is read, whatever a manifest names.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HdfsSource {
+    pub paths: Vec<SourcePath>,
+    /// The user of HDFS as whom they are read.
+    pub user: HdfsUser,
+    /// The user of the machine that does the work; the default is the one that the daemon is started as.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_as: Option<UserText>,
+    /// What is kept of each entry beyond the default.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub preserve: Preserve,
+}
+
+/// A directory of the HDFS that the machine is a worker of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HdfsDestination {
+    pub path: AbsolutePath,
+    /// The user of HDFS as whom it is written, and to whom files belong.
+    pub user: HdfsUser,
+    /// The user of the machine that does the work; the default is the one that the daemon is started as.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_as: Option<UserText>,
+    /// Replicas of each block; the default is the cluster's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replication: Option<NonZeroU16>,
+    /// Bytes of a block; the default is the cluster's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub block_size_bytes: Option<NonZeroU64>,
+    /// What is kept of each entry beyond the default.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub preserve: Preserve,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

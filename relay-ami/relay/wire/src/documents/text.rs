@@ -150,6 +150,15 @@ checked_text!(
     "a user name of at most 32 characters, or a number from 0 to 4294967294"
 );
 checked_text!(
+    /// A user of HDFS.
+    HdfsUser,
+    |text| {
+        let is_first = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        text.len() <= 64 && text.bytes().next().is_some_and(is_first) && text.bytes().all(|byte| is_first(byte) || b".@-".contains(&byte))
+    },
+    "a user of HDFS: a letter, digit or '_', then at most 63 letters, digits, '.', '_', '@' and '-'"
+);
+checked_text!(
     /// Key of the object that says how far a listing is, below the transfer's prefix.
     AnnouncementKey,
     |text| {

@@ -1,0 +1,118 @@
+//! The client of one cluster: whom it speaks as, and the runtime on which its calls run.
+
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use hdfs_native::{Client, ClientBuilder};
+use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
+
+use crate::configuration::Configuration;
+
+/// Threads that run calls. Each block that is read or written has its bytes summed up by one of them, 1 to 2 GB/s a core.
+const RUNTIME_THREADS: usize = 2;
+/// Without a byte from a data node for so long another one is asked. The client's own bound is none.
+const SILENT_MS: &str = "20000";
+
+/// A cluster that is called from threads that block.
+#[derive(Clone)]
+pub struct Cluster(Arc<Inner>);
+
+struct Inner {
+    client: Client,
+    user: String,
+    /// `hdfs://` and the name service, or host and port of the name node.
+    name: String,
+    /// Gone only while this is dropped.
+    runtime: Option<Runtime>,
+}
+
+impl Cluster {
+    /// The cluster that this machine belongs to.
+    ///
+    /// # Errors
+    ///
+    /// If the machine has no configuration of Hadoop, or one of a cluster that this daemon does not speak to.
+    pub fn of_machine(user: &str) -> io::Result<Self> {
+        Self::new(&Configuration::of_machine()?, user)
+    }
+
+    /// The cluster that a directory of configuration names.
+    ///
+    /// # Errors
+    ///
+    /// As [`Cluster::of_machine`].
+    pub fn of(directory: &Path, user: &str) -> io::Result<Self> {
+        Self::new(&Configuration::read(directory.to_owned())?, user)
+    }
+
+    fn new(configuration: &Configuration, user: &str) -> io::Result<Self> {
+        let name = configuration.file_system()?.to_owned();
+        if configuration.has_kerberos() {
+            let why = "is a cluster with Kerberos, to which this daemon does not speak yet: copy with DistCp";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, format!("{name} {why}")));
+        }
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(RUNTIME_THREADS).thread_name("hdfs").enable_all().build()?;
+        let client = ClientBuilder::new()
+            .with_url(name.clone())
+            .with_config_dir(configuration.directory.display().to_string())
+            .with_config([("dfs.client.socket-timeout", SILENT_MS)])
+            .with_user(user)
+            .with_io_runtime(runtime.handle().clone())
+            .build()
+            .map_err(|error| io::Error::other(format!("{name}: {error}")))?;
+        Ok(Self(Arc::new(Inner { client, user: user.to_owned(), name, runtime: Some(runtime) })))
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.0.client
+    }
+
+    /// The HDFS user that calls are made as.
+    #[must_use]
+    pub fn user(&self) -> &str {
+        &self.0.user
+    }
+
+    /// `hdfs://` and the name service, or host and port of the name node.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// Runs a call on this thread until it is answered.
+    pub(crate) fn wait<T>(&self, call: impl Future<Output = T>) -> T {
+        self.runtime().block_on(call)
+    }
+
+    /// Runs a call beside this thread.
+    pub(crate) fn spawn<T: Send + 'static>(&self, call: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
+        self.runtime().spawn(call)
+    }
+
+    /// # Panics
+    /// Never: the runtime is there until this is dropped.
+    #[allow(clippy::expect_used, reason = "an Option only so that dropping can take it")]
+    fn runtime(&self) -> &Runtime {
+        self.0.runtime.as_ref().expect("until it is dropped")
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // It may be dropped by one of its own threads, which cannot wait for itself.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl fmt::Display for Cluster {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}

@@ -1,0 +1,180 @@
+//! A file that comes in parts, as a receiver knows it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use cpt_ends::{Heard, Hole, LargeFile, Version};
+use cpt_process::thread::lock;
+use cpt_wire::digest::{ContentHasher, Digest};
+use cpt_wire::frame::SegmentHeader;
+
+use super::lines::encode;
+use super::parts::{Part, name};
+use super::shared::Shared;
+use super::writing::{Writing, read_back};
+use crate::path::join;
+
+/// Holds what else a receiver needs that has never seen the file's header.
+pub const HEAD: &str = "head";
+
+pub struct Large {
+    pub of: Arc<Shared>,
+    pub header: SegmentHeader,
+    /// Where it lands.
+    pub path: String,
+    /// Of its parts that count, and the one file that some of them are joined to.
+    pub folder: String,
+    parts: Mutex<BTreeMap<u64, Arc<Mutex<Part>>>>,
+    /// Those that count, with the names of their files.
+    pub kept: Mutex<BTreeMap<u64, Digest>>,
+    has_folder: Mutex<bool>,
+    /// Files of parts that were kept and do not count for now.
+    aside: Mutex<Option<String>>,
+}
+
+impl Large {
+    pub fn new(of: &Arc<Shared>, header: &SegmentHeader, path: String, kept: BTreeMap<u64, Digest>) -> Self {
+        Self {
+            folder: of.of_entry(header.entry),
+            of: Arc::clone(of),
+            // Where a part lies says nothing of the file.
+            header: SegmentHeader { offset: 0, length: header.size, ..header.clone() },
+            path,
+            parts: Mutex::default(),
+            has_folder: Mutex::new(!kept.is_empty()),
+            kept: Mutex::new(kept),
+            aside: Mutex::default(),
+        }
+    }
+
+    pub fn count(&self) -> u64 {
+        self.header.size.div_ceil(self.of.part_size.max(1))
+    }
+
+    pub fn range(&self, part: u64) -> Range<u64> {
+        let at = part.saturating_mul(self.of.part_size);
+        at..self.header.size.min(at.saturating_add(self.of.part_size))
+    }
+
+    fn length(&self, part: u64) -> u64 {
+        let range = self.range(part);
+        range.end.saturating_sub(range.start)
+    }
+
+    fn number(&self, offset: u64) -> u64 {
+        offset / self.of.part_size.max(1)
+    }
+
+    fn part(&self, number: u64) -> Arc<Mutex<Part>> {
+        Arc::clone(lock(&self.parts).entry(number).or_default())
+    }
+
+    /// Makes the folder of its parts.
+    fn make_folder(&self) -> io::Result<()> {
+        let mut has_folder = lock(&self.has_folder);
+        if *has_folder {
+            return Ok(());
+        }
+        self.of.make_directory(&self.folder)?;
+        if self.of.has_others {
+            let mut head = Writing::begin(&self.of, self.of.temporary(), 0o600)?;
+            head.write(encode(&self.header).as_bytes())?;
+            self.of.rename(&head.end()?, &join(&self.folder, HEAD))?;
+        }
+        *has_folder = true;
+        Ok(())
+    }
+
+    /// The file of a part counts from now on.
+    fn count_in(&self, number: u64, from: &str, digest: Digest) -> io::Result<()> {
+        self.make_folder()?;
+        self.of.rename(from, &join(&self.folder, &name(number, &digest)))?;
+        lock(&self.kept).insert(number, digest);
+        Ok(())
+    }
+
+    /// Parts that have come, and of which nobody has said yet that they count, do.
+    pub fn take_rest(&self) -> io::Result<()> {
+        for number in 0..self.count() {
+            if lock(&self.kept).contains_key(&number) {
+                continue;
+            }
+            let part = self.part(number);
+            let mut part = lock(&part);
+            part.end(self.length(number))?;
+            if let Some(path) = part.path.take() {
+                self.count_in(number, &path, [0; 32])?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl LargeFile for Large {
+    fn begin_part(&self, part: u64, _path: &str) -> io::Result<()> {
+        lock(&self.part(part)).begin();
+        Ok(())
+    }
+
+    fn write(&self, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let number = self.number(offset);
+            let range = self.range(number);
+            let left = usize::try_from(range.end.saturating_sub(offset)).unwrap_or(usize::MAX);
+            let (now, rest) = bytes.split_at(bytes.len().min(left));
+            if now.is_empty() {
+                return Err(io::Error::other("bytes beyond the end of the file"));
+            }
+            let part = self.part(number);
+            lock(&part).write(&self.of, now, offset - range.start)?;
+            (bytes, offset) = (rest, offset + now.len() as u64);
+        }
+        Ok(())
+    }
+
+    fn prepare_sync(&self, range: Range<u64>) -> io::Result<()> {
+        let part = self.part(self.number(range.start));
+        let ended = lock(&part).end(range.end - range.start);
+        ended
+    }
+
+    fn read_back(&self, range: Range<u64>, hasher: ContentHasher, digest: &Digest, heard: Heard<'_>) -> io::Result<()> {
+        let part = self.part(self.number(range.start));
+        let path = lock(&part).path.clone();
+        let path = path.ok_or_else(|| io::Error::other("the part is not there"))?;
+        read_back(&self.of.cluster, &path, hasher, digest, heard)
+    }
+
+    fn next_hole(&self, _from: u64) -> io::Result<Option<Hole>> {
+        Ok(None)
+    }
+
+    fn forget_kept(&self) -> io::Result<()> {
+        let aside = self.of.temporary();
+        if !std::mem::take(&mut *lock(&self.kept)).is_empty() {
+            self.of.rename(&self.folder, &aside)?;
+            *lock(&self.aside) = Some(aside);
+        }
+        *lock(&self.has_folder) = false;
+        Ok(())
+    }
+
+    fn keep(&self, part: u64, _range: Range<u64>, digest: Digest) -> io::Result<()> {
+        let known = self.part(part);
+        let path = lock(&known).path.take();
+        let from = match path {
+            Some(path) => path,
+            None => {
+                let aside = lock(&self.aside).clone().ok_or_else(|| io::Error::other("the part is not there"))?;
+                join(&aside, &name(part, &digest))
+            }
+        };
+        self.count_in(part, &from, digest)
+    }
+
+    fn place(&self) -> io::Result<Option<Version>> {
+        self.join_parts().map(Some)
+    }
+}

@@ -1,0 +1,110 @@
+//! A directory of HDFS to which files are written.
+
+mod gathering;
+mod joining;
+mod large;
+mod lines;
+mod notes;
+mod opened;
+mod parts;
+mod presence;
+mod room;
+mod shared;
+mod small;
+mod view;
+mod writing;
+
+use std::fmt;
+use std::io;
+
+use cpt_ends::{Capabilities, Destination, Left, OpenDestination, Room, View};
+use cpt_wire::digest::Proof;
+use cpt_wire::documents::seat::Seat;
+use cpt_wire::documents::text::{PlanId, TransferId};
+
+use crate::cluster::Cluster;
+use crate::path::plain;
+use opened::Opened;
+use view::Sight;
+
+/// What is kept of HDFS beside the default of the cluster.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stored {
+    /// Replicas of each block; none: what the cluster has for all.
+    pub replication: Option<u32>,
+    /// Bytes of a block; none: what the cluster has for all.
+    pub block_bytes: Option<u64>,
+}
+
+/// Where files go.
+#[derive(Clone)]
+pub struct HdfsDestination {
+    cluster: Cluster,
+    path: String,
+    stored: Stored,
+    seat: Seat,
+    has_others: bool,
+}
+
+impl HdfsDestination {
+    #[must_use]
+    pub fn new(cluster: Cluster, path: &str) -> Self {
+        Self { cluster, path: plain(path), stored: Stored::default(), seat: Seat::RECEIVER, has_others: false }
+    }
+
+    /// The same, whose files are stored so.
+    #[must_use]
+    pub fn storing(self, stored: Stored) -> Self {
+        Self { stored, ..self }
+    }
+
+    /// The same for this receiver.
+    #[must_use]
+    pub fn received_by(self, seat: Seat) -> Self {
+        Self { seat, ..self }
+    }
+
+    /// The same, to which other receivers write too.
+    #[must_use]
+    pub fn beside_others(self, has_others: bool) -> Self {
+        Self { has_others, ..self }
+    }
+}
+
+impl fmt::Display for HdfsDestination {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}{}", self.cluster, self.path)
+    }
+}
+
+/// What any cluster can do.
+const CAPABILITIES: Capabilities = Capabilities {
+    parts: true,
+    directories: true,
+    modes: true,
+    time_step_ns: Some(1_000_000),
+    links: false,
+    hard_links: false,
+    special_files: false,
+    attributes: false,
+    holes: false,
+};
+
+impl Destination for HdfsDestination {
+    fn capabilities(&self) -> Capabilities {
+        CAPABILITIES
+    }
+
+    fn room(&self) -> Room {
+        room::room(&self.cluster, &self.path, self.stored)
+    }
+
+    fn view(&self) -> io::Result<Box<dyn View + '_>> {
+        Ok(Box::new(Sight::new(&self.cluster, &self.path)?))
+    }
+
+    fn open(&self, transfer: &TransferId, plan: &PlanId, part_size: u64, proof: Proof) -> io::Result<(Box<dyn OpenDestination>, Left)> {
+        let (opened, left) = Opened::new(self, transfer, (plan, part_size, proof))?;
+        Ok((Box::new(opened), left))
+    }
+}

@@ -1,0 +1,165 @@
+//! A directory of HDFS that a receiver has open.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cpt_ends::problem::takes_nothing;
+use cpt_ends::{Capabilities, Gathered, GoesOn, KEPT_MODE, LargeFile, Left, OpenDestination, Placed, SmallFile, View};
+use cpt_process::thread::lock;
+use cpt_wire::digest::{Digest, Proof};
+use cpt_wire::documents::entry::Kind;
+use cpt_wire::documents::seat::Seat;
+use cpt_wire::documents::text::{PlanId, TransferId};
+use cpt_wire::frame::SegmentHeader;
+
+use super::joining::kept_parts;
+use super::large::Large;
+use super::lines::Line;
+use super::presence::Presence;
+use super::shared::Shared;
+use super::small::Small;
+use super::view::Sight;
+use super::{CAPABILITIES, HdfsDestination};
+use crate::fault::of_name_node;
+use crate::path::{PARTIAL, below, join, split};
+
+/// From one note of what has come to the next: each is a file, which takes the name node four calls.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Bytes in memory that wait for their place.
+const UNSYNCED: u64 = 128 << 20;
+/// To HDFS this means that a time stays.
+const AS_IT_IS: u64 = u64::MAX;
+
+/// What is below a directory, for one receiver.
+pub struct Opened {
+    pub shared: Arc<Shared>,
+    presence: Presence,
+}
+
+impl Opened {
+    pub fn new(to: &HdfsDestination, transfer: &TransferId, (plan, part_size, proof): (&PlanId, u64, Proof)) -> io::Result<(Self, Left)> {
+        let folder = join(&to.path, &format!("{PARTIAL}{transfer}"));
+        let of = blake3::hash(format!("{plan} {part_size} {}", proof.as_str()).as_bytes()).to_hex();
+        let of_plan = join(&folder, &of[..16]);
+        let client = to.cluster.client();
+        to.cluster.wait(client.mkdirs(&of_plan, 0o755, true)).map_err(|error| of_open(&of_name_node(&error, &of_plan)))?;
+        let (shared, known) = Shared::begin(
+            (to.cluster.clone(), to.path.clone(), folder.clone(), of_plan.clone()),
+            (to.seat, to.has_others),
+            part_size,
+            to.stored,
+        )
+        .map_err(|error| of_open(&error))?;
+        // What is of another plan is nobody's.
+        for other in shared.entries(&folder)?.iter().filter(|found| found.isdir && found.path != of_plan) {
+            shared.remove(&other.path)?;
+        }
+        let begun: HashSet<u64> =
+            shared.entries(&join(&of_plan, "parts"))?.iter().filter_map(|found| split(&found.path).1.parse().ok()).collect();
+        let presence = Presence::new(&to.cluster, &folder);
+        Ok((Self { shared: Arc::new(shared), presence }, Left { placed: known.placed, begun }))
+    }
+
+    fn path(&self, header: &SegmentHeader) -> io::Result<String> {
+        below(&self.shared.root, &header.path)
+    }
+}
+
+/// Where a receiver is opened, whatever stands against it concerns all that comes.
+fn of_open(error: &io::Error) -> io::Error {
+    takes_nothing(error.to_string())
+}
+
+impl OpenDestination for Opened {
+    fn capabilities(&self) -> Capabilities {
+        CAPABILITIES
+    }
+
+    fn small(&self, header: &SegmentHeader) -> io::Result<Box<dyn SmallFile>> {
+        let path = self.path(header)?;
+        if header.kind == Kind::File {
+            return Ok(Box::new(Small::new(&self.shared, header, path)));
+        }
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "HDFS has files and directories only"))
+    }
+
+    fn large(&self, header: &SegmentHeader) -> io::Result<(Box<dyn LargeFile>, BTreeMap<u64, Digest>)> {
+        let path = self.path(header)?;
+        let kept = kept_parts(&self.shared, header)?;
+        Ok((Box::new(Large::new(&self.shared, header, path, kept.clone())), kept))
+    }
+
+    fn directory(&self, header: &SegmentHeader) -> io::Result<()> {
+        let (path, client) = (self.path(header)?, self.shared.cluster.client());
+        let mode = u32::from(header.mode) & KEPT_MODE;
+        let milliseconds = header.mtime_ns.div_euclid(1_000_000);
+        let done = self.shared.cluster.wait(async {
+            client.mkdirs(&path, mode, true).await?;
+            client.set_permission(&path, mode).await?;
+            client.set_times(&path, milliseconds.cast_unsigned(), AS_IT_IS).await
+        });
+        done.map_err(|error| of_name_node(&error, &path))
+    }
+
+    fn most_unsynced(&self) -> Option<u64> {
+        Some(UNSYNCED)
+    }
+
+    fn pause(&self) -> Duration {
+        PAUSE
+    }
+
+    /// What was ended was acknowledged by the data nodes.
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn note(&self, entry: u64, placed: &Placed) -> io::Result<()> {
+        lock(&self.shared.notes).add(&Line::placed(entry, placed));
+        Ok(())
+    }
+
+    fn forget(&self, entry: u64) -> io::Result<()> {
+        lock(&self.shared.notes).add(&Line::Forgotten { entry });
+        self.shared.flush()
+    }
+
+    fn sync_notes(&self) -> io::Result<()> {
+        self.shared.flush()
+    }
+
+    fn abandon(&self, entry: u64) -> io::Result<()> {
+        self.shared.remove(&self.shared.of_entry(entry))
+    }
+
+    fn view(&self) -> Box<dyn View + '_> {
+        Box::new(Sight::opened(&self.shared.cluster, &self.shared.root))
+    }
+
+    fn is_far(&self) -> bool {
+        true
+    }
+
+    fn check_there(&self) -> io::Result<()> {
+        self.presence.check()
+    }
+
+    fn gather(&self, in_doubt: &[Seat], goes_on: GoesOn<'_>) -> io::Result<Gathered> {
+        if self.shared.has_others { self.take_over(in_doubt, goes_on) } else { Err(io::ErrorKind::Unsupported.into()) }
+    }
+
+    fn finish(&self, removed: &dyn Fn()) -> io::Result<()> {
+        self.presence.is_over();
+        self.shared.remove(&self.shared.folder)?;
+        removed();
+        Ok(())
+    }
+
+    fn close(&self) {
+        if let Err(error) = self.shared.flush() {
+            tracing::warn!(%error, "the last notes");
+        }
+    }
+}

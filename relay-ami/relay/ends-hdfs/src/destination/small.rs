@@ -1,0 +1,110 @@
+//! Files that come whole.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use cpt_ends::{Heard, SmallFile, Version};
+use cpt_wire::digest::{ContentHasher, Digest};
+use cpt_wire::frame::SegmentHeader;
+
+use super::joining::put_in_place;
+use super::shared::Shared;
+use super::writing::{Writing, read, read_back};
+
+/// Up to so much waits in memory for its turn: what is written at once takes HDFS some milliseconds, whatever its size. A larger file
+/// goes to the data nodes as it comes.
+const IN_MEMORY: usize = 1 << 20;
+/// Until it has its own mode.
+const UNSEEN: u32 = 0o600;
+
+pub struct Small {
+    of: Arc<Shared>,
+    header: SegmentHeader,
+    path: String,
+    bytes: Vec<u8>,
+    writing: Option<Writing>,
+    /// Its file, once that was written to its end.
+    ended: Option<String>,
+    is_read_back: AtomicBool,
+}
+
+impl Small {
+    pub fn new(of: &Arc<Shared>, header: &SegmentHeader, path: String) -> Self {
+        let (of, header, is_read_back) = (Arc::clone(of), header.clone(), AtomicBool::default());
+        Self { of, header, path, bytes: Vec::new(), writing: None, ended: None, is_read_back }
+    }
+
+    /// Writes all that waits, and ends the file.
+    fn end(&mut self) -> io::Result<()> {
+        let mut writing = match self.writing.take() {
+            Some(writing) => writing,
+            None => Writing::begin(&self.of, self.of.temporary(), UNSEEN)?,
+        };
+        if !self.bytes.is_empty() {
+            writing.write(&self.bytes)?;
+        }
+        self.ended = Some(writing.end()?);
+        Ok(())
+    }
+}
+
+impl SmallFile for Small {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if let Some(writing) = &mut self.writing {
+            return writing.write(bytes);
+        }
+        self.bytes.extend_from_slice(bytes);
+        if self.bytes.len() > IN_MEMORY {
+            let mut writing = Writing::begin(&self.of, self.of.temporary(), UNSEEN)?;
+            writing.write(&std::mem::take(&mut self.bytes))?;
+            self.writing = Some(writing);
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) -> io::Result<()> {
+        if self.writing.is_some() { self.end() } else { Ok(()) }
+    }
+
+    fn read_back(&self, mut hasher: ContentHasher, digest: &Digest, heard: Heard<'_>) -> io::Result<()> {
+        if let Some(ended) = &self.ended {
+            return read_back(&self.of.cluster, ended, hasher, digest, heard);
+        }
+        // Nothing is stored yet: it is read again once it is.
+        self.is_read_back.store(true, Ordering::Relaxed);
+        heard(self.bytes.len() as u64);
+        if hasher.update(&self.bytes).digest() == *digest {
+            return Ok(());
+        }
+        Err(io::Error::new(io::ErrorKind::InvalidData, "what is stored has another digest than what came"))
+    }
+
+    fn place(mut self: Box<Self>, _path: &[u8]) -> io::Result<Option<Version>> {
+        if self.ended.is_none() {
+            self.end()?;
+            if self.is_read_back.load(Ordering::Relaxed) {
+                let mut stored = Vec::new();
+                read(&self.of.cluster, self.ended.as_deref().unwrap_or_default(), |bytes| stored.extend_from_slice(bytes))?;
+                if stored != self.bytes {
+                    return Err(io::Error::other("what is stored is not what came"));
+                }
+            }
+        }
+        let from = self.ended.as_deref().unwrap_or_default();
+        let version = put_in_place(&self.of, from, &self.path, &self.header)?;
+        self.ended = None;
+        Ok(Some(version))
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let writing = self.writing.take().map(|writing| writing.path);
+        let Some(path) = self.ended.take().or(writing) else { return };
+        let cluster = self.of.cluster.clone();
+        // Whoever drops it has no time to wait for that; what stays is removed with its folder.
+        let client = cluster.clone();
+        drop(cluster.spawn(async move { client.client().delete(&path, false).await }));
+    }
+}

@@ -1,0 +1,138 @@
+//! What HDFS says when it does not do what it was asked, and what follows of it.
+
+use std::fmt::Display;
+use std::io;
+
+use hdfs_native::HdfsError;
+use rustix::io::Errno;
+
+use cpt_ends::problem::takes_nothing;
+
+/// The decision that an answer leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// It is not there.
+    Gone,
+    /// Something of another kind is in its place or above it.
+    InTheWay,
+    /// It is of a name, a size or an owner that HDFS does not take.
+    Refused,
+    /// Nothing can be written for now: safe mode, a quota, no data nodes, no name node.
+    TakesNothing,
+    /// It may be this attempt's alone: data that did not get through.
+    Passing,
+}
+
+/// Names of exceptions, without their packages.
+const GONE: [&str; 1] = ["FileNotFoundException"];
+const IN_THE_WAY: [&str; 4] =
+    ["FileAlreadyExistsException", "ParentNotDirectoryException", "PathIsNotDirectoryException", "PathIsNotEmptyDirectoryException"];
+const REFUSED: [&str; 6] = [
+    "AccessControlException",
+    "InvalidPathException",
+    "PathComponentTooLongException",
+    "MaxDirectoryItemsExceededException",
+    "FSLimitException",
+    "SnapshotAccessControlException",
+];
+const TAKES_NOTHING: [&str; 8] = [
+    "SafeModeException",
+    "NSQuotaExceededException",
+    "DSQuotaExceededException",
+    "QuotaByStorageTypeExceededException",
+    "QuotaExceededException",
+    "RetriableException",
+    "StandbyException",
+    "InvalidToken",
+];
+/// What the name node says where too few data nodes take a block: an exception of no class of its own.
+const TOO_FEW_NODES: [&str; 2] = ["could only be written to", "could only be replicated to"];
+/// Of a rename: what is in the place of a file, by its words.
+const DIRECTORY_IN_PLACE: [&str; 2] = ["must be both directories or both files", "is not empty"];
+
+impl Meaning {
+    pub fn of(error: &HdfsError) -> Self {
+        match error {
+            HdfsError::FileNotFound(_) => Self::Gone,
+            HdfsError::AlreadyExists(_) | HdfsError::IsADirectoryError(_) => Self::InTheWay,
+            HdfsError::InvalidPath(_) | HdfsError::InvalidArgument(_) | HdfsError::UnsupportedFeature(_) => Self::Refused,
+            HdfsError::UnsupportedErasureCodingPolicy(_) | HdfsError::ErasureCodingError(_) => Self::Refused,
+            HdfsError::RPCError(class, words) | HdfsError::FatalRPCError(class, words) => Self::of_exception(class, words),
+            _ => Self::Passing,
+        }
+    }
+
+    fn of_exception(class: &str, words: &str) -> Self {
+        let name = class.rsplit(['.', '$']).next().unwrap_or(class);
+        let says = |some: &[&str]| some.iter().any(|part| words.contains(part));
+        if GONE.contains(&name) {
+            Self::Gone
+        } else if IN_THE_WAY.contains(&name) || says(&DIRECTORY_IN_PLACE) {
+            Self::InTheWay
+        } else if REFUSED.contains(&name) {
+            Self::Refused
+        } else if TAKES_NOTHING.contains(&name) || says(&TOO_FEW_NODES) {
+            Self::TakesNothing
+        } else {
+            Self::Passing
+        }
+    }
+}
+
+fn error_of(meaning: Meaning, words: String) -> io::Error {
+    match meaning {
+        Meaning::Gone => io::Error::new(io::ErrorKind::NotFound, words),
+        Meaning::InTheWay => io::Error::from_raw_os_error(Errno::ISDIR.raw_os_error()),
+        Meaning::Refused => io::Error::new(io::ErrorKind::InvalidInput, words),
+        Meaning::TakesNothing => takes_nothing(words),
+        Meaning::Passing => io::Error::other(words),
+    }
+}
+
+/// The error of a call to the name node that changes something; `what` was asked for. One that it did not answer may be answered in a while.
+pub fn of_name_node(error: &HdfsError, what: impl Display) -> io::Error {
+    let meaning = match Meaning::of(error) {
+        Meaning::Passing => Meaning::TakesNothing,
+        known => known,
+    };
+    error_of(meaning, format!("{what}: {error}"))
+}
+
+/// The error of data that is read or written, or of a look.
+pub fn of_data(error: &HdfsError, what: impl Display) -> io::Error {
+    error_of(Meaning::of(error), format!("{what}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use cpt_ends::problem::{Reach, reach};
+    use cpt_wire::documents::event::SkipReason;
+
+    use super::*;
+
+    fn rpc(class: &str, words: &str) -> HdfsError {
+        HdfsError::RPCError(class.to_owned(), words.to_owned())
+    }
+
+    #[test]
+    fn what_may_pass_concerns_the_destination_and_what_may_not_its_entry() {
+        let conflict = Reach::Entry(SkipReason::DestinationConflict);
+        let refused = Reach::Entry(SkipReason::DestinationRefused);
+        for (error, expected) in [
+            (rpc("org.apache.hadoop.hdfs.server.namenode.SafeModeException", "Cannot create file"), Reach::Destination),
+            (rpc("org.apache.hadoop.hdfs.protocol.NSQuotaExceededException", "quota"), Reach::Destination),
+            (rpc("java.io.IOException", "File /a could only be written to 0 of the 1 minReplication nodes"), Reach::Destination),
+            (rpc("org.apache.hadoop.fs.FileAlreadyExistsException", "/a already exists as a directory"), conflict),
+            (rpc("org.apache.hadoop.fs.ParentNotDirectoryException", "/a is not a directory"), conflict),
+            (rpc("java.io.IOException", "rename destination directory is not empty: /a"), conflict),
+            (rpc("org.apache.hadoop.security.AccessControlException", "Permission denied: user=etl"), refused),
+            (rpc("org.apache.hadoop.hdfs.protocol.FSLimitException$PathComponentTooLongException", "too long"), refused),
+        ] {
+            assert_eq!(reach(&of_name_node(&error, "/a")), expected, "{error}");
+        }
+        let lost = HdfsError::DataTransferError("a block was not acknowledged".to_owned());
+        assert_eq!(reach(&of_data(&lost, "/a")), Reach::Chunk, "another attempt goes to other nodes");
+        assert_eq!(reach(&of_name_node(&HdfsError::from(io::Error::other("refused")), "/a")), Reach::Destination, "no name node");
+        assert_eq!(of_data(&rpc("java.io.FileNotFoundException", "/a"), "/a").kind(), io::ErrorKind::NotFound);
+    }
+}

@@ -1,0 +1,13 @@
+//! HDFS as an end: read from the data nodes that have the blocks, and written by files that are joined to one.
+
+#![deny(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
+
+pub mod cluster;
+mod configuration;
+pub mod destination;
+mod fault;
+pub mod mark;
+mod path;
+pub mod source;
+mod whereabouts;

@@ -1,0 +1,198 @@
+//! The listing of a source's paths, in one order: each directory before what it holds, names sorted by their bytes.
+
+use hdfs_native::client::{FileStatus, ListStatusIterator};
+
+use cpt_ends::above::{above, is_kept_under, order};
+use cpt_ends::select::Selector;
+use cpt_ends::{Each, Halted, Listed};
+use cpt_wire::documents::entry::{Kind, ListingEntry};
+use cpt_wire::documents::percent;
+use cpt_wire::documents::selection::Reason;
+use cpt_wire::documents::text::KeepName;
+
+use super::Asked;
+use super::opened::nanoseconds;
+use crate::cluster::Cluster;
+use crate::fault::Meaning;
+use crate::path::{PARTIAL, plain, split};
+
+/// Paths of a source of which is told where they are.
+pub const MOST_PLACES: usize = 32;
+
+/// What is listed.
+pub struct Wish<'a> {
+    pub selector: &'a Selector,
+    /// A name at the top of the destination that nothing may have.
+    pub free: Option<&'a KeepName>,
+}
+
+/// What lands at the top of a destination, or in a directory that no source has.
+struct Top {
+    lands_as: String,
+    status: FileStatus,
+}
+
+/// Lists what of the paths is selected. The name node gives a thousand entries of a directory at a time, so what is in memory is a page of
+/// each directory on the way, and what lies at the top.
+pub fn list(cluster: &Cluster, paths: &[Asked], wish: &Wish<'_>, each: Each<'_>) -> Result<(), Halted> {
+    let mut tops = Vec::new();
+    for asked in paths {
+        match found(cluster, asked) {
+            Ok(some) => tops.extend(some),
+            Err(why) => each(Listed::Problem(asked.path.clone().into_bytes(), why))?,
+        }
+    }
+    tops.sort_by(|one, other| order(one.lands_as.as_bytes(), other.lands_as.as_bytes()));
+    let mut last: Option<&Top> = None;
+    for top in &tops {
+        if let Some(last) = last.filter(|last| last.lands_as == top.lands_as) {
+            let why = format!("lands as {}, as {} does: name one of them with \"as\"", top.lands_as, last.status.path);
+            each(Listed::Problem(top.status.path.clone().into_bytes(), why))?;
+        }
+        last = Some(top);
+    }
+    let mut listing = Listing { cluster, wish, waiting: Vec::new() };
+    for top in tops {
+        if above(top.lands_as.as_bytes()).any(|above| wish.selector.excludes(above, true)) {
+            each(Listed::LeftOut(top.lands_as.into_bytes(), Reason::Excluded))?;
+        } else {
+            listing.walk(top, each)?;
+        }
+    }
+    Ok(())
+}
+
+/// What a path brings to the top.
+fn found(cluster: &Cluster, asked: &Asked) -> Result<Vec<Top>, String> {
+    let path = plain(&asked.path);
+    let status = cluster.wait(cluster.client().get_file_info(&path)).map_err(|error| in_words(&error))?;
+    let is_whole = !asked.path.ends_with('/');
+    let own = split(&path).1;
+    if is_whole && !own.is_empty() {
+        let lands_as = asked.lands_as.clone().unwrap_or_else(|| own.to_owned());
+        return Ok(vec![Top { lands_as, status }]);
+    }
+    if !status.isdir {
+        return Err("is no directory: name it without a slash at its end".to_owned());
+    }
+    let (entries, mut tops) = (cluster.client().list_status_iter(&path, false), Vec::new());
+    while let Some(entry) = cluster.wait(entries.next()) {
+        let status = entry.map_err(|error| in_words(&error))?;
+        let name = split(&status.path).1;
+        let lands_as = asked.lands_as.as_ref().map_or_else(|| name.to_owned(), |above| format!("{above}/{name}"));
+        tops.push(Top { lands_as, status });
+    }
+    Ok(tops)
+}
+
+fn in_words(error: &hdfs_native::HdfsError) -> String {
+    match Meaning::of(error) {
+        Meaning::Gone => "no such file or directory in HDFS".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+struct Listing<'a> {
+    cluster: &'a Cluster,
+    wish: &'a Wish<'a>,
+    /// Directories above what was looked at last that arrive only with something in them.
+    waiting: Vec<ListingEntry>,
+}
+
+/// A directory that is being walked through.
+struct Level {
+    lands_as: String,
+    entries: ListStatusIterator,
+}
+
+impl Listing<'_> {
+    fn walk(&mut self, top: Top, each: Each<'_>) -> Result<(), Halted> {
+        let mut levels = Vec::new();
+        if self.take(&top.lands_as, &top.status, each)? {
+            levels.push(self.level(top.lands_as, &top.status));
+        }
+        while let Some(level) = levels.last() {
+            let next = match self.cluster.wait(level.entries.next()) {
+                None => None,
+                Some(Ok(status)) => Some((format!("{}/{}", level.lands_as, split(&status.path).1), status)),
+                Some(Err(error)) => {
+                    each(match Meaning::of(&error) {
+                        // Removed since it was looked at.
+                        Meaning::Gone => Listed::LeftOut(level.lands_as.clone().into_bytes(), Reason::Gone),
+                        _ => Listed::Problem(level.lands_as.clone().into_bytes(), error.to_string()),
+                    })?;
+                    None
+                }
+            };
+            match next {
+                None => drop(levels.pop()),
+                Some((lands_as, status)) => {
+                    if self.take(&lands_as, &status, each)? {
+                        levels.push(self.level(lands_as, &status));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn level(&self, lands_as: String, directory: &FileStatus) -> Level {
+        Level { lands_as, entries: self.cluster.client().list_status_iter(&directory.path, false) }
+    }
+
+    /// Gives an entry; whether it is a directory that is gone into.
+    fn take(&mut self, lands_as: &str, status: &FileStatus, each: Each<'_>) -> Result<bool, Halted> {
+        let path = lands_as.as_bytes();
+        if split(lands_as).1.starts_with(PARTIAL) {
+            return each(Listed::LeftOut(path.to_vec(), Reason::Leftover)).map(|()| false);
+        }
+        let kind = if status.isdir { Kind::Directory } else { Kind::File };
+        let mtime_ns = nanoseconds(status.modification_time);
+        let listed_kind = if status.is_symlink { Kind::Symlink } else { kind };
+        if let Some(reason) = self.wish.selector.leaves_out(path, Some(listed_kind), status.length as u64, Some(mtime_ns)) {
+            return each(Listed::LeftOut(path.to_vec(), reason)).map(|()| false);
+        }
+        if self.wish.free.is_some_and(|name| is_kept_under(name, path)) {
+            let why = "lands where $.keepReplaced keeps what is replaced: leave it out with $.select.exclude, or give that another name";
+            return self.problem(status, why, each);
+        }
+        if status.is_symlink {
+            return self.problem(status, "is a symbolic link of HDFS, which is not moved: leave it out with $.select.exclude", each);
+        }
+        if status.is_encrypted {
+            return self.problem(status, "lies in an encryption zone, whose keys this daemon does not have: copy it with DistCp", each);
+        }
+        let found = entry(lands_as, kind, mtime_ns, status);
+        let encoded = found.path.as_bytes();
+        self.waiting.retain(|above| encoded.strip_prefix(above.path.as_bytes()).is_some_and(|rest| rest.starts_with(b"/")));
+        if kind == Kind::Directory && !self.wish.selector.includes(path, true) {
+            self.waiting.push(found);
+        } else {
+            self.waiting.drain(..).try_for_each(|above| each(Listed::Entry(above)))?;
+            each(Listed::Entry(found))?;
+        }
+        Ok(status.isdir)
+    }
+
+    fn problem(&self, status: &FileStatus, why: &str, each: Each<'_>) -> Result<bool, Halted> {
+        each(Listed::Problem(status.path.clone().into_bytes(), why.to_owned())).map(|()| false)
+    }
+}
+
+fn entry(lands_as: &str, kind: Kind, mtime_ns: i64, status: &FileStatus) -> ListingEntry {
+    ListingEntry {
+        path: percent::encode(lands_as.as_bytes()),
+        source: percent::encode(status.path.as_bytes()),
+        kind,
+        size: if kind == Kind::File { status.length as u64 } else { 0 },
+        mode: u32::from(status.permission) & 0o1777,
+        mtime_ns,
+        inode: status.file_id,
+        target: None,
+        attributes: None,
+        basis: false,
+        same: false,
+        unreadable: false,
+        stored: None,
+    }
+}

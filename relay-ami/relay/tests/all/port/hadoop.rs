@@ -1,0 +1,113 @@
+//! A Hadoop of this machine's own, for the suites: one cluster for all tests of a process, in which each has a directory.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytes::Bytes;
+use hdfs_native::{Client, ClientBuilder, WriteOptions};
+use tokio::runtime::Runtime;
+
+/// What `python -m local.hadoop` says where this machine has none.
+const MISSING: i32 = 3;
+pub const USER: &str = "etl";
+
+pub struct Hadoop {
+    pub configuration: PathBuf,
+    runtime: Runtime,
+    client: Client,
+    /// The cluster ends when this is closed.
+    _input: ChildStdin,
+    _process: Child,
+}
+
+/// The cluster; none where this machine has no Java, or none that Hadoop runs on.
+pub fn hadoop() -> Option<&'static Hadoop> {
+    static STARTED: OnceLock<Option<Hadoop>> = OnceLock::new();
+    STARTED.get_or_init(start).as_ref()
+}
+
+fn start() -> Option<Hadoop> {
+    let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../..");
+    let mut process = Command::new(checkout.join(".venv/bin/python"))
+        .args(["-m", "local.hadoop"])
+        .current_dir(&checkout)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    if line.is_empty() {
+        assert_eq!(process.wait().unwrap().code(), Some(MISSING), "the cluster did not start; see above");
+        return None;
+    }
+    let told: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let configuration = PathBuf::from(told["conf"].as_str().unwrap());
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let client = ClientBuilder::new()
+        .with_config_dir(configuration.display().to_string())
+        .with_io_runtime(runtime.handle().clone())
+        .build()
+        .unwrap();
+    Some(Hadoop { configuration, runtime, client, _input: process.stdin.take().unwrap(), _process: process })
+}
+
+/// A directory of the cluster, and what its owner can do there.
+pub struct Directory {
+    pub of: &'static Hadoop,
+    pub path: String,
+}
+
+impl Directory {
+    /// One that nobody has used; none where there is no cluster.
+    pub fn new() -> Option<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let Some(of) = hadoop() else {
+            cpt_skipped::skipped("there is no Java that Hadoop runs on: what HDFS does is tested with one");
+            return None;
+        };
+        let path = format!("/test-{}", NEXT.fetch_add(1, Ordering::SeqCst));
+        of.runtime.block_on(async {
+            of.client.mkdirs(&path, 0o777, true).await.unwrap();
+            of.client.set_permission(&path, 0o777).await.unwrap();
+        });
+        Some(Self { of, path })
+    }
+
+    fn at(&self, path: &str) -> String {
+        format!("{}/{path}", self.path)
+    }
+
+    pub fn wait<T>(&self, call: impl Future<Output = T>) -> T {
+        self.of.runtime.block_on(call)
+    }
+
+    /// Makes a file with this time, seconds since 1970; one that is there is replaced.
+    pub fn write(&self, path: &str, bytes: &[u8], seconds: u64) {
+        self.wait(async {
+            let mut file = self.of.client.create(&self.at(path), WriteOptions::default().overwrite(true)).await.unwrap();
+            file.write_bytes(Bytes::copy_from_slice(bytes)).await.unwrap();
+            file.close().await.unwrap();
+            self.of.client.set_times(&self.at(path), seconds * 1000, u64::MAX).await.unwrap();
+            self.of.client.set_permission(&self.at(path), 0o666).await.unwrap();
+        });
+    }
+
+    /// The time of a file, milliseconds since 1970; none where there is none.
+    pub fn time(&self, path: &str) -> Option<u64> {
+        self.wait(self.of.client.get_file_info(&self.at(path))).ok().map(|found| found.modification_time)
+    }
+
+    /// Names of what lies there.
+    pub fn names(&self, path: &str) -> Vec<String> {
+        let found = self.wait(self.of.client.list_status(&self.at(path), false)).unwrap_or_default();
+        found.into_iter().map(|found| found.path.rsplit('/').next().unwrap().to_owned()).collect()
+    }
+
+    pub fn remove(&self, path: &str) {
+        assert!(self.wait(self.of.client.delete(&self.at(path), true)).unwrap(), "{path} was not there");
+    }
+}

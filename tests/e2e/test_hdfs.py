@@ -1,0 +1,122 @@
+"""HDFS at an end: workers of a real Hadoop read and write it, and Hadoop's own shell says whether every byte is there."""
+
+import os
+import random
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local.hadoop.cluster import HadoopCluster
+from local.hadoop.errors import HadoopMissingError
+from local.hadoop.instances import on_instances
+from local.hadoop.shared_classes import prepare
+from tests.e2e.account import END_TYPE, HOME, OTHER, Account, Run
+from tests.e2e.buckets import BUCKET, allowing
+from tests.e2e.files import tree
+
+USER = "etl"
+MIB = 1 << 20
+LARGE = 3 * 4 * MIB + 12_345
+"""Four parts of 4 MiB, of which the last one is smaller."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """A Hadoop in one region."""
+
+    region: str
+    workers: list[str]
+    hadoop: HadoopCluster
+
+    def end(self, **more: Any) -> dict[str, Any]:
+        """It as an end of a request."""
+        return {"kind": "hdfs", "workers": self.workers, "region": self.region, "user": USER, **more}
+
+    def put(self, root: Path, into: str) -> None:
+        """Bring a tree there, whose owner is the user of the requests."""
+        self.hadoop.shell("-mkdir", "-p", into)
+        self.hadoop.shell("-put", "-p", str(root), into)
+        self.hadoop.shell("-chown", "-R", USER, into)
+
+    def get(self, path: str, into: Path) -> Path:
+        """What lies there, on this machine."""
+        self.hadoop.shell("-get", "-p", path, str(into))
+        return into
+
+
+@dataclass(frozen=True)
+class Hdfs:
+    """A deployment, and a Hadoop in each of its two regions."""
+
+    account: Account
+    source: Site
+    destination: Site
+
+
+def make_set(root: Path, seed: int) -> Path:
+    """A tree of what HDFS can have: times in whole milliseconds, and neither links nor names that are not UTF-8."""
+    randomness = random.Random(seed)
+    (root / "deep" / "er ä").mkdir(parents=True)
+    (root / "empty directory").mkdir(mode=0o711)
+    for number in range(25):
+        (root / "deep" / "er ä" / f"small {number}.bin").write_bytes(randomness.randbytes(randomness.randrange(1, 20_000)))
+    (root / "empty").touch()
+    (root / "large.bin").write_bytes(randomness.randbytes(LARGE))
+    (root / "large.bin").chmod(0o640)
+    for number, path in enumerate(sorted(root.rglob("*"), reverse=True)):
+        os.utime(path, ns=(0, (1_600_000_000_000 + 1_001 * number) * 1_000_000))
+    return root
+
+
+@pytest.fixture(scope="module")
+def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hdfs]:
+    """Two clusters, each of a name node and two workers with data."""
+    try:
+        runtime = prepare()
+    except HadoopMissingError as missing:
+        pytest.skip(str(missing))
+    uses = {"region": OTHER, "read": True, "write": True, "delete": True}
+    with ExitStack() as stack:
+        account = stack.enter_context(allowing(tmp_path_factory.mktemp("hdfs"), [{"bucket": BUCKET, **uses}]))
+        sites = []
+        for region in (HOME, OTHER):
+            machines = [account.cloud.launch_vm(region, f"hadoop {number}", END_TYPE, wait=False) for number in range(3)]
+            for machine in machines:
+                account.cloud.wait_online(region, machine)
+            cluster = stack.enter_context(on_instances(runtime, account.cloud, region, machines[0], machines[1:]))
+            for directory in ("/in", "/out"):
+                cluster.shell("-mkdir", directory)
+                cluster.shell("-chown", USER, directory)
+            sites.append(Site(region, machines[1:], cluster))
+        yield Hdfs(account, *sites)
+
+
+def assert_whole(hdfs: Hdfs, run: Run, name: str) -> None:
+    """It has succeeded and is verified; no rule or machine of it is left."""
+    assert (run.status, run.error, run.cause) == ("SUCCEEDED", None, None)
+    assert run.report["verified"]
+    for region in (HOME, OTHER):
+        assert hdfs.account.rules(name, region) == []
+        assert hdfs.account.launched(name, region) == []
+
+
+def test_a_tree_of_one_hdfs_comes_to_another_one_by_all_workers_of_both(hdfs: Hdfs, tmp_path: Path) -> None:
+    root = make_set(tmp_path / "set", 1)
+    hdfs.source.put(root, "/in")
+    request = {
+        "source": hdfs.source.end(paths=["/in/set"]),
+        "destination": hdfs.destination.end(path="/out/whole", replication=1),
+        "relays": {"pairs": 0},
+        "chunkSizeMiB": 4,
+        "preTest": False,
+    }
+    run = hdfs.account.run(request, "hdfs-to-hdfs")
+    assert_whole(hdfs, run, "hdfs-to-hdfs")
+    assert tree(hdfs.destination.get("/out/whole/set", tmp_path / "got")) == tree(root)
+    listed = hdfs.destination.hadoop.shell("-ls", "-R", "/out/whole")
+    assert ".cpt-partial-" not in listed, "nothing but the files asked for"
+    assert {seat["seatId"] for seat in run.report["seats"]} == {"s0", "s1", "r0", "r1"}
