@@ -24,12 +24,11 @@ from local.caps import PairCap
 from local.config import Fault, LocalConfig
 from local.deploy import account_of, deploy, runtimes_of, stacks_of
 from local.state import StateDir
+from local.waiting import wait_for
 
 CHECKOUT = Path(__file__).parents[1]
 ASSEMBLY = Path("cdk.out")
 STOP_SECONDS = 20
-# Machines are shared: one that has other work takes as many times as long as an idle one.
-BUSY = 4
 RELAY_TAG = "cpt:transfer"
 
 T = TypeVar("T")
@@ -214,16 +213,7 @@ class LocalCloud:
 
     def wait_for(self, find: Callable[[], T | None], seconds: float) -> T:
         """The first true value of `find()`. Raises TimeoutError after `BUSY` times the `seconds` of an idle machine."""
-        began = time.monotonic()
-        deadline = began + BUSY * seconds
-        while not (found := find()):
-            looked = time.monotonic()
-            if looked > deadline:
-                raise TimeoutError(f"nothing after {BUSY * seconds} s: {getattr(find, '__qualname__', find)}")
-            # The APIs have no push. Looking for a twentieth of the time leaves the processors to what is waited for.
-            time.sleep(min(max(19 * (looked - began), 0.05), 0.5))
-            began = time.monotonic()
-        return found
+        return wait_for(find, seconds)  # the APIs have no push
 
 
 def up(config: LocalConfig, state_dir: Path, assembly: Path = ASSEMBLY) -> LocalCloud:

@@ -181,10 +181,10 @@ def command(*argv: str, text: str | None = None) -> None:
 
 def _listener(namespace: str, address: str, port: int) -> socket.socket:
     """A listening socket that belongs to another namespace; whoever holds it may accept from anywhere."""
-    return _inside(namespace, lambda: socket.create_server((address, port), backlog=128))
+    return inside(namespace, lambda: socket.create_server((address, port), backlog=128))
 
 
-def _inside(namespace: str, act: Callable[[], T]) -> T:
+def inside(namespace: str, act: Callable[[], T]) -> T:
     """Run `act` in a namespace, on a thread of its own, which is thrown away."""
     box: list[T] = []
     failed: list[OSError] = []

@@ -1,0 +1,172 @@
+"""A name node and data nodes that are up together."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from local.hadoop import jmx
+from local.hadoop.daemon import Daemon
+from local.hadoop.errors import HadoopError
+from local.hadoop.machine import Machine
+from local.hadoop.runtime import DATA_NODE, NAME_NODE, TOOLS, Runtime
+from local.hadoop.settings import Options, core_site, hdfs_site
+from local.waiting import wait_for
+
+START_SECONDS = 30
+COMMAND_SECONDS = 300
+
+
+class HadoopCluster:
+    """One HDFS; `with` starts it, and kills it at the end. Its first user is the superuser.
+
+    `conf`: the configuration directory of a client, that of the name node's machine unless one is given.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        name_node: Machine,
+        data_nodes: Sequence[Machine],
+        options: Options | None = None,
+        conf: Path | None = None,
+    ) -> None:
+        self.options = options or Options()
+        self.conf = conf or name_node.conf
+        self._runtime = runtime
+        self.name_node = self._daemon(NAME_NODE, name_node)
+        self.data_nodes = [self._daemon(DATA_NODE, machine) for machine in data_nodes]
+
+    @property
+    def address(self) -> str:
+        """`ADDRESS:PORT` of the name node's RPC."""
+        return f"{self.name_node.machine.address}:{self.name_node.machine.ports[0]}"
+
+    @property
+    def web_address(self) -> str:
+        """`ADDRESS:PORT` of the name node's WebHDFS and JMX."""
+        return f"{self.name_node.machine.address}:{self.name_node.machine.ports[1]}"
+
+    def start(self) -> None:
+        """Write the configurations, format, start all daemons; returns when all data nodes are live.
+
+        Raises HadoopError or TimeoutError; what was started is killed then.
+        """
+        try:
+            self._configure()
+            for daemon in self.data_nodes:  # they ask for the name node until it answers
+                daemon.start()
+            self._format()
+            self.name_node.start()
+            self.wait_live(len(self.data_nodes))
+        except BaseException:
+            self.kill()
+            raise
+
+    def kill(self) -> None:
+        """End all daemons at once."""
+        for daemon in (*self.data_nodes, self.name_node):
+            daemon.kill()
+
+    def __enter__(self) -> HadoopCluster:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.kill()
+
+    def wait_live(self, count: int) -> None:
+        """Wait until the name node has left safe mode, knows so many live data nodes, and all that run here serve it.
+
+        A data node that was killed counts as live for 12 s. Raises TimeoutError, and HadoopError if a daemon has ended.
+        """
+
+        def is_so() -> bool:
+            for daemon in (self.name_node, *self.data_nodes):
+                daemon.check()
+            said = jmx.named(self.name_node.machine, "NameNode", "NameNodeInfo")
+            if said is None or said["Safemode"]:
+                return False
+            nodes = json.loads(said["LiveNodes"]).values()
+            # One whose space is not known yet is given no blocks.
+            known = len(nodes) == count and all(node["capacity"] > 0 for node in nodes)
+            return known and all(_serves(daemon) for daemon in self.data_nodes if daemon.runs)
+
+        wait_for(is_so, START_SECONDS)
+
+    def shell(self, *words: str, user: str | None = None) -> str:
+        """Output of `hdfs dfs WORDS`, as the superuser or another. Raises HadoopError."""
+        return self.hdfs("dfs", *words, user=user)
+
+    def hdfs(self, tool: str, *words: str, user: str | None = None) -> str:
+        """Standard output of `hdfs TOOL WORDS` on the name node's machine.
+
+        Raises HadoopError with its standard error unless it ends with 0.
+        """
+        machine = self.name_node.machine
+        done = subprocess.run(
+            [*machine.prefix, *self._runtime.command(TOOLS[tool], self.conf, machine.temporary), *words],
+            env={**machine.environment, **({"HADOOP_USER_NAME": user} if user else {})},
+            cwd=machine.folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=COMMAND_SECONDS,
+            check=False,
+        )
+        if done.returncode != 0:
+            said = (done.stderr or done.stdout).decode(errors="replace").strip()
+            raise HadoopError(f"hdfs {' '.join([tool, *words])}: code {done.returncode}: {said[-2000:]}")
+        return done.stdout.decode(errors="surrogateescape")
+
+    def write_script(self, path: Path) -> None:
+        """Write a program `hdfs` for who is no user of this class."""
+        path.write_text(self._runtime.script(self.conf, self.name_node.machine.temporary), encoding="utf-8")
+        path.chmod(0o755)
+
+    def _daemon(self, program: str, machine: Machine) -> Daemon:
+        options = self.options
+        command = self._runtime.command(
+            program, machine.conf, machine.temporary, heap_mb=options.heap_mb, quick=options.quick, level="INFO"
+        )
+        return Daemon(machine, command)
+
+    def _configure(self) -> None:
+        name_node = self.name_node.machine
+        machines = [daemon.machine for daemon in (self.name_node, *self.data_nodes)]
+        for machine in machines:
+            machine.temporary.mkdir(parents=True, exist_ok=True)
+            self._write(machine.conf, name_node, machine)
+        if all(self.conf != machine.conf for machine in machines):
+            self._write(self.conf, name_node, None)
+
+    def _write(self, conf: Path, name_node: Machine, machine: Machine | None) -> None:
+        conf.mkdir(parents=True, exist_ok=True)
+        (conf / "core-site.xml").write_text(core_site(name_node, machine, self.options), encoding="utf-8")
+        (conf / "hdfs-site.xml").write_text(hdfs_site(name_node, machine, self.options), encoding="utf-8")
+
+    def _format(self) -> None:
+        machine = self.name_node.machine
+        command = self._runtime.command(NAME_NODE, machine.conf, machine.temporary)
+        done = subprocess.run(
+            [*machine.prefix, *command, "-format", "-force", "-nonInteractive"],
+            env=dict(machine.environment),
+            cwd=machine.folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise HadoopError(f"the name node cannot format its directory: {done.stderr.strip()[-2000:]}")
+
+
+def _serves(data_node: Daemon) -> bool:
+    """Whether a data node has registered with the name node."""
+    said = jmx.named(data_node.machine, "DataNode", "DataNodeInfo")
+    actors = json.loads(said["BPServiceActorInfo"]) if said else []
+    return bool(actors) and all(actor["ActorState"] == "RUNNING" for actor in actors)

@@ -1,0 +1,43 @@
+"""Where one daemon of Hadoop runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from local.instances.netns import inside
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """An address with its ports, directories and environment; `namespace`: its network namespace, if it has one.
+
+    `ports`: of a name node RPC and HTTP, of a data node data, IPC and HTTP. `folder`: what the daemon keeps.
+    """
+
+    name: str
+    address: str
+    ports: tuple[int, ...]
+    folder: Path
+    conf: Path
+    log: Path
+    environment: Mapping[str, str]
+    namespace: str = ""
+
+    @property
+    def prefix(self) -> list[str]:
+        """What stands before a command to run it here."""
+        return ["nsenter", f"--net=/run/netns/{self.namespace}", "--"] if self.namespace else []
+
+    @property
+    def temporary(self) -> Path:
+        """Where daemons and commands here put temporary files."""
+        return self.folder / "tmp"
+
+    def call(self, act: Callable[[], T]) -> T:
+        """What `act` returns, which reaches the network as this machine does."""
+        return inside(self.namespace, act) if self.namespace else act()
