@@ -123,9 +123,11 @@ class HadoopCluster:
             raise HadoopError(f"hdfs {' '.join([tool, *words])}: code {done.returncode}: {said[-2000:]}")
         return done.stdout.decode(errors="surrogateescape")
 
-    def write_script(self, path: Path) -> None:
-        """Write a program `hdfs` for who is no user of this class."""
-        path.write_text(self._runtime.script(self.conf, self.name_node.machine.temporary), encoding="utf-8")
+    def write_script(self, path: Path, machine: Machine | None = None) -> None:
+        """Write a program `hdfs` for who is on a machine of the cluster; without one, as its client."""
+        conf = machine.conf if machine else self.conf
+        temporary = (machine or self.name_node.machine).temporary
+        path.write_text(self._runtime.script(conf, temporary), encoding="utf-8")
         path.chmod(0o755)
 
     def _daemon(self, program: str, machine: Machine) -> Daemon:

@@ -46,6 +46,7 @@ def base_environment(instance: Instance, state: StateDir, endpoint: str, metadat
         "CPT_HOME": f"{home}/cpt",
         "CPT_ALLOWED_PATHS": f"{home}/etc/allowed-paths",
         "CPT_PER_BOOT": f"{home}/per-boot",
+        "HADOOP_CONF_DIR": f"{home}/etc/hadoop/conf",
         "CPT_INSTANCE_DIR": str(home),
         "CPT_INSTANCE_ID": instance.instance_id,
         "CPT_SHUTDOWN_MINUTE_SECONDS": str(instance.shutdown_minute_seconds),

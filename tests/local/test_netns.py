@@ -1,6 +1,7 @@
 """Namespaces: the network contract and the caps are the kernel's."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from local.cloud import LocalCloud, namespaces_available
 from local.config import LocalConfig
 from local.endpoints import GROUP
+from local.hadoop.group import joined
 from tests.local.assembly import HOME, OTHER
 from tests.local.conftest import finished
 
@@ -124,6 +126,29 @@ def test_inside_the_region_private_addresses_have_the_inner_cap(
     status, seen, _, rate = sh(source, SEND + f"{private} 80 {SEGMENT_BYTES}").split()
     assert (status, seen) == ("ok", own)
     assert 68 < float(rate) < 84
+    allow(network, HOME, f"{own}/32", revoke=True)
+
+
+def test_a_group_that_admits_itself_admits_who_carries_it_at_the_moment(
+    network: LocalCloud, vms: list[str], sh: Callable[..., str]
+) -> None:
+    source, neighbour, _ = vms
+    sh(neighbour, SERVE)
+    private, _ = addresses(network, neighbour, HOME)
+    ec2 = network.client("ec2", HOME)
+    with joined(ec2, "one", [neighbour]) as group:
+        assert sh(source, SEND + f"{private} 1 {SEGMENT_BYTES}").startswith("TimeoutError")
+        interface = next(
+            one
+            for one in ec2.describe_network_interfaces()["NetworkInterfaces"]
+            if one["Attachment"]["InstanceId"] == source
+        )
+        before = [one["GroupId"] for one in interface["Groups"]]
+        change = partial(ec2.modify_network_interface_attribute, NetworkInterfaceId=interface["NetworkInterfaceId"])
+        change(Groups=[*before, group])
+        assert sh(source, SEND + f"{private} 1 {SEGMENT_BYTES}").startswith("ok")
+        change(Groups=before)
+        assert sh(source, SEND + f"{private} 1 {SEGMENT_BYTES}").startswith("TimeoutError")
 
 
 def test_private_addresses_of_another_region_have_no_route(

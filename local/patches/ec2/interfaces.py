@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from local.instances.fleet import Fleet
-from local.patches.ec2.security_groups import SIDES, apply
+from local.patches.ec2.security_groups import SIDES, apply_where_named
 from local.patches.ec2.wire import Params, Response, answer, document, filters_of, matches, members, parameter, refuse
 from local.patches.upstream import ec2
 
@@ -90,10 +90,11 @@ class Interfaces:
         if instance_id is None:
             ec2._network_interfaces[interface_id]["Groups"] = groups
         else:
+            changed = {group["GroupId"] for group in (*interface["Groups"], *groups)}
             ec2._instances[instance_id]["SecurityGroups"] = groups
-            for instance in self._fleet.live():
-                if instance.instance_id == instance_id:
-                    apply(self._fleet, instance)
+            instance = self._fleet.get(instance_id)
+            if instance is not None:
+                apply_where_named(self._fleet, instance, changed)
         return answer("ModifyNetworkInterfaceAttribute", "<return>true</return>")
 
 
