@@ -14,7 +14,7 @@ from cli.doctor.clock import clock
 from cli.doctor.deployment import Deployment
 from cli.doctor.finding import Finding, Findings, Status, failed, looked, ok
 from cli.doctor.functions import functions
-from cli.doctor.machine import End
+from cli.doctor.machine import End, Side
 from cli.doctor.network import Network
 from cli.doctor.path import Paths
 from cli.doctor.quota import quotas
@@ -26,6 +26,7 @@ from cli.exit_codes import ExitCode
 from cli.options import AsJson, Local
 from cli.request_file import read_request
 from lambdas.adapters.environment import Environment
+from lambdas.core.ends.kinds import DestinationEnd, SourceEnd
 from lambdas.core.errors import InvalidRequest
 from lambdas.core.request.relays_request import Sides
 from lambdas.core.request.request import Limits, TransferRequest, parse_request
@@ -84,8 +85,13 @@ def findings(aws: Aws, document: dict[str, Any] | None) -> Findings:
 
 def _of_request(aws: Aws, environment: Environment, request: TransferRequest) -> Findings:
     consent = environment.require_consent
-    sources = [End(aws, "source", *machine, require_consent=consent) for machine in request.source.machines]
-    destinations = [End(aws, "destination", *there, require_consent=consent) for there in request.destination.machines]
+    sources, destinations = (
+        [
+            End(aws, side, *machine, field=end.field_of(at), require_consent=consent)
+            for at, machine in enumerate(end.machines)
+        ]
+        for side, end in _sides(request)
+    )
     for end in (*sources, *destinations):
         yield from end.looked_at()
     source, destination = (side[0].machine if side else None for side in (sources, destinations))
@@ -103,6 +109,10 @@ def _of_request(aws: Aws, environment: Environment, request: TransferRequest) ->
     most, types = max(wanted.values(), default=0), request.relays.types_of(0, environment.instance_types)
     third = dict.fromkeys(request.relays.third_regions(environment.regions, request.end_regions), most)
     yield from quotas(aws, environment, third, types, request.relays.market)
+
+
+def _sides(request: TransferRequest) -> tuple[tuple[Side, SourceEnd], tuple[Side, DestinationEnd]]:
+    return ("source", request.source), ("destination", request.destination)
 
 
 def _relays(environment: Environment, request: TransferRequest) -> dict[str, int]:

@@ -17,7 +17,10 @@ from cli.request_file import read_request
 
 BUCKET = re.compile(r"s3://([^/]+)(?:/(.*))?", re.DOTALL)
 MACHINE = re.compile(r"(i-[0-9a-f]{8,17}):(/.*)", re.DOTALL)
-_RIGHT = "write i-0123456789abcdef0:/path of a machine, or s3://bucket/prefix/ of a bucket"
+_RIGHT = (
+    "write i-0123456789abcdef0:/path of a machine, or s3://bucket/prefix/ of a bucket; for HDFS write a request in a "
+    "file"
+)
 
 
 def given_request(aws: Aws, first: str, destination: str | None) -> dict[str, Any]:

@@ -42,8 +42,11 @@ def about(side: Side, instance_id: str, region: str) -> str:
 class End:
     """One end of a request; `machine` is None until it was found running."""
 
-    def __init__(self, aws: Aws, side: Side, region: str, instance_id: str, *, require_consent: bool) -> None:
-        self._aws, self._side, self._region, self._id = aws, side, region, instance_id
+    def __init__(
+        self, aws: Aws, side: Side, region: str, instance_id: str, *, field: str = "instanceId", require_consent: bool
+    ) -> None:
+        """`field`: the key of the request that names it."""
+        self._aws, self._side, self._region, self._id, self._field = aws, side, region, instance_id, field
         self._require_consent = require_consent
         self._about = about(side, instance_id, region)
         self._item: Any = None
@@ -65,7 +68,7 @@ class End:
         answer = self._aws.client("ec2", self._region).describe_instances(Filters=ids)
         items = [item for group in answer["Reservations"] for item in group["Instances"]]
         if not items:
-            yield failed("machine", self._about, "there is no such instance", "correct instanceId or region")
+            yield failed("machine", self._about, "there is no such instance", f"correct {self._field} or region")
             return
         [item] = items
         state = item["State"]["Name"]

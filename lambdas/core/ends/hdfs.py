@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field
 
 from lambdas.core.documents import Integer, whole
-from lambdas.core.ends.paths import words
+from lambdas.core.ends.paths import NamedPath, words
 from lambdas.core.ends.seated import DestinationPath, SeatedEnd, SourcePaths, UniqueIds
 
 MIB = 1 << 20
@@ -44,10 +44,9 @@ class HdfsEnd(SeatedEnd):
 class SourceHdfs(HdfsEnd, SourcePaths):
     """The cluster that has the data."""
 
-    @property
-    def where(self) -> str:
-        """All of its paths, for people."""
-        return ", ".join(f"hdfs:{words(path)}" for path in self.paths)
+    def in_words(self, path: str | NamedPath) -> str:
+        """From where to where, for people."""
+        return f"hdfs:{words(path)}"
 
 
 class DestinationHdfs(HdfsEnd, DestinationPath):
@@ -66,6 +65,11 @@ class DestinationHdfs(HdfsEnd, DestinationPath):
     def where(self) -> str:
         """The directory, for people."""
         return f"hdfs:{self.path}"
+
+    @property
+    def lock_path(self) -> str:
+        """Where it writes: on a worker of that path is another directory."""
+        return f"/{self.where}"
 
     def told(self, instance_id: str) -> str:
         """The directory and the worker that looks at it, for people."""

@@ -105,10 +105,14 @@ class SourcePaths(SeatedEnd):
         """The paths, without where they arrive."""
         return [path_of(path) for path in self.paths]
 
+    def in_words(self, path: str | NamedPath) -> str:
+        """From where to where, for people."""
+        return words(path)
+
     @property
     def where(self) -> str:
         """All of its paths, for people."""
-        return ", ".join(map(words, self.paths))
+        return ", ".join(map(self.in_words, self.paths))
 
     @property
     def tops(self) -> list[str] | None:

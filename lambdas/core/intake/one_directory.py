@@ -6,7 +6,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from lambdas.core.intake.overlap import LOCAL_KINDS
-from lambdas.core.survey.whereabouts import DirectoryWay, Whereabouts
+from lambdas.core.survey.whereabouts import DirectoryWay, Whereabouts, inode_of
 
 # A scan that lists nothing is asked for what is not there below each path: it tells the directories that lead to it.
 NOT_THERE = ".cpt-partial-beside"
@@ -61,12 +61,14 @@ def _judged(own: DirectoryWay, other: DirectoryWay, below: list[str], *, is_one_
     if own.missing != below and at == -1:
         return Verdict.OTHER
     mine, its = own.directories[-1], other.directories[at]
+    if own.cluster is not None or other.cluster is not None:
+        return _judged_in_hdfs(own.cluster, other.cluster) if mine == its else Verdict.OTHER
     if is_one_kernel:
         return Verdict.SAME if mine == its else Verdict.OTHER
     if any(way.file_system is not None and way.file_system.kind in LOCAL_KINDS for way in (own, other)):
         return Verdict.OTHER
     births = [own.births[-1] if own.births else 0, other.births[at] if other.births else 0]
-    if mine.partition(":")[2] != its.partition(":")[2] or (all(births) and births[0] != births[1]):
+    if inode_of(mine) != inode_of(its) or (all(births) and births[0] != births[1]):
         return Verdict.OTHER
     if all(births):
         return Verdict.SAME
@@ -74,6 +76,13 @@ def _judged(own: DirectoryWay, other: DirectoryWay, below: list[str], *, is_one_
     location = locations.pop() if len(locations) == 1 else None
     is_named = location is not None and not has_own_server(location)
     return Verdict.SAME if is_named else Verdict.UNKNOWN
+
+
+def _judged_in_hdfs(own: str | None, other: str | None) -> Verdict:
+    """Of two directories of one inode; None is no HDFS. One cluster may have two names, of its name nodes or itself."""
+    if own is None or other is None:
+        return Verdict.OTHER
+    return Verdict.SAME if own and own == other else Verdict.UNKNOWN
 
 
 def has_own_server(location: str) -> bool:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from posixpath import dirname
+from posixpath import dirname, normpath
 
 from lambdas.core.survey.survey import DestinationSurvey
-from lambdas.core.survey.whereabouts import DirectoryWay, Whereabouts
+from lambdas.core.survey.whereabouts import DirectoryWay, Whereabouts, inode_of
 
 # Of these no two machines see the same one, unless one of them serves it to the other by another kind.
 LOCAL_KINDS = frozenset(
@@ -49,8 +49,11 @@ def meetings(kernel: str | None, places: Iterable[Whereabouts], destination: Des
 
 
 def _by_directories(path: str, own: DirectoryWay, other: DirectoryWay, one_kernel: bool) -> Meeting | None:
-    if not one_kernel and _is_local(own) and _is_local(other):
+    in_hdfs = own.cluster is not None
+    if in_hdfs is not (other.cluster is not None) or (not one_kernel and _is_local(own) and _is_local(other)):
         return None
+    # Two clusters of one kernel have numbers of their own, and one cluster may have two names: a mark decides.
+    one_kernel = one_kernel and not in_hdfs
     if not own.missing:
         for at in range(len(other.directories)):
             if _same(own, -1, other, at, one_kernel):
@@ -63,13 +66,18 @@ def _by_directories(path: str, own: DirectoryWay, other: DirectoryWay, one_kerne
             if _same(own, at, other, -1, one_kernel):
                 up = [".."] * (len(own.directories) - 1 - at)
                 base = dirname(path.rstrip("/")) if own.missing else path.rstrip("/")
-                return Meeting(path, "holds", one_kernel, _as_old(own, at, other, -1), "/".join((base, *up)) or "/")
+                above = "/".join((base, *up)) or "/"
+                # HDFS takes no `..`, and has no link of which it would mean another directory than the name does.
+                directory = normpath(above) if in_hdfs else above
+                return Meeting(path, "holds", one_kernel, _as_old(own, at, other, -1), directory)
     return None
 
 
 def _by_server(path: str, own: DirectoryWay, other: DirectoryWay) -> Meeting | None:
     """By the name that one server has for both, where neither machine need see the other's directory."""
     is_, was = (way.file_system.location if way.file_system else None for way in (own, other))
+    if own.cluster is not None or other.cluster is not None:
+        return None  # HDFS tells its directories apart by their inodes
     if is_ is None or was is None:
         return None
     certain = is_world_wide(is_)
@@ -96,7 +104,7 @@ def _same(one: DirectoryWay, at: int, other: DirectoryWay, there: int, one_kerne
     """Return whether two directories may be one: to two machines its device has two numbers."""
     if one_kernel:
         return one.directories[at] == other.directories[there]
-    inode, its = (text.partition(":")[2] for text in (one.directories[at], other.directories[there]))
+    inode, its = inode_of(one.directories[at]), inode_of(other.directories[there])
     born, its_birth = _birth(one, at), _birth(other, there)
     return inode == its and (born == its_birth or not (born and its_birth))
 

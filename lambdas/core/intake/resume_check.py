@@ -1,6 +1,7 @@
 """The check whether an execution may resume a transfer that an earlier execution has run."""
 
 from lambdas.core.ends.bucket import BucketEnd
+from lambdas.core.ends.hdfs import DestinationHdfs
 from lambdas.core.ends.kinds import DestinationEnd, SourceEnd
 from lambdas.core.transfer.accepted import AcceptedTransfer
 
@@ -16,6 +17,8 @@ def differences(before: AcceptedTransfer, now: AcceptedTransfer) -> list[str]:
         (f"$.source.{is_.source.where_field}", was.source.asked_paths, is_.source.asked_paths),
         *_machines("destination", was.destination, is_.destination),
         (f"$.destination.{is_.destination.where_field}", was.destination.where, is_.destination.where),
+        # What lies there of a file is joined with the rest of it, in blocks of one size.
+        ("$.destination.blockSizeMiB", _block_mib(was.destination), _block_mib(is_.destination)),
     ]
     return [
         f"{where}: {found!r} was {known!r} when '{before.transfer_id}' began; "
@@ -23,6 +26,10 @@ def differences(before: AcceptedTransfer, now: AcceptedTransfer) -> list[str]:
         for where, known, found in pairs
         if known != found
     ]
+
+
+def _block_mib(end: DestinationEnd) -> int | None:
+    return end.block_size_mib if isinstance(end, DestinationHdfs) else None
 
 
 def _machines(

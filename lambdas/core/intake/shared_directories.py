@@ -1,7 +1,8 @@
 """Directories of a network file system, known by what does not depend on the machine that looks.
 
 A machine numbers its mounts itself, and a path means something else on each. A directory's inode and the time at which
-it was made are its own; where a client does not tell that time, the server's name for it stands for it.
+it was made are its own; where a client does not tell that time, the server's name for it stands for it. In HDFS a
+directory has one number in all of its cluster.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,7 +13,7 @@ from lambdas.core.intake.destination_lock import Way
 from lambdas.core.intake.one_directory import has_own_server
 from lambdas.core.intake.overlap import LOCAL_KINDS, is_world_wide
 from lambdas.core.survey.survey import DestinationSurvey
-from lambdas.core.survey.whereabouts import DirectoryWay
+from lambdas.core.survey.whereabouts import DirectoryWay, inode_of
 
 # Of a hash, in bytes: the lock of all shared directories is one item of 400 KB at most. A destination that lies 20
 # directories deep has 800 bytes of it.
@@ -31,7 +32,9 @@ def shared_ways(surveys: Iterable[DestinationSurvey], vpc_id: str) -> tuple[Way,
 def _shared(way: DirectoryWay, vpc_id: str) -> Iterator[Way]:
     if way.file_system is None or way.file_system.kind in LOCAL_KINDS:
         return
-    for deepest_first in (_by_birth(way), _by_name(way, way.file_system.location, vpc_id)):
+    is_hdfs = way.cluster is not None
+    found = [_in_hdfs(way, vpc_id)] if is_hdfs else [_by_birth(way), _by_name(way, way.file_system.location, vpc_id)]
+    for deepest_first in found:
         if deepest_first:
             directories = tuple(_hash(one, _DIRECTORY) for one in reversed(deepest_first))
             names = way.names[len(way.directories) - len(directories) :]
@@ -47,6 +50,11 @@ def _inodes(way: DirectoryWay) -> list[str]:
             break
         found.append(inode)
     return found
+
+
+def _in_hdfs(way: DirectoryWay, vpc_id: str) -> list[str]:
+    """All of them: a cluster's workers are in one VPC, and names of clusters and of their name nodes are its own."""
+    return [f"{inode_of(directory)} {vpc_id} {way.cluster}" for directory in reversed(way.directories)]
 
 
 def _by_birth(way: DirectoryWay) -> list[str]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from urllib.parse import unquote
 
+from lambdas.core.ends.hdfs import HdfsEnd
 from lambdas.core.survey.whereabouts import SourcePath, Whereabouts
 from lambdas.core.transfer.accepted import AcceptedTransfer
 
@@ -35,5 +36,7 @@ def mirror_key(transfer: AcceptedTransfer) -> str:
     paths = (
         part for path in request.source.asked_paths for part in ([path] if isinstance(path, str) else path.values())
     )
-    ends = (*request.source.machine_ids, *paths, *request.destination.machine_ids)
+    # A worker has a file system of its own, too, with other paths.
+    kind = (request.source.kind,) if isinstance(request.source, HdfsEnd) else ()
+    ends = (*kind, *request.source.machine_ids, *paths, *request.destination.machine_ids)
     return blake2b("\0".join((*ends, request.destination.where)).encode(), digest_size=16).hexdigest()

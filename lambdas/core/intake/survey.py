@@ -4,9 +4,11 @@ from collections.abc import Iterable
 from functools import partial
 from urllib.parse import unquote
 
-from lambdas.core.ends import archived
+from lambdas.core.ends import archived, hdfs_refusals
 from lambdas.core.ends.bucket import BucketEnd
 from lambdas.core.ends.bucket_refusals import remedy_of
+from lambdas.core.ends.hdfs import HdfsEnd
+from lambdas.core.ends.kinds import DestinationEnd, SourceEnd
 from lambdas.core.errors import CptError, DaemonVersionSkew, DestinationTooSmall, SurveyProblem
 from lambdas.core.survey.survey import DestinationSurvey, Listed, SourceSurvey, Survey, SurveyProblemEntry
 from lambdas.core.transfer.accepted import AcceptedTransfer
@@ -31,6 +33,7 @@ _REMEDIES = (
     ("no space", "free some space or choose another destination"),
 )
 _OTHER_REMEDY = "repair it on the machine, or leave this path out"
+_OTHER_REMEDY_OF_HDFS = "repair it in the cluster, or leave this path out"
 
 
 def check(transfer: AcceptedTransfer, survey: Survey) -> None:
@@ -41,17 +44,19 @@ def check(transfer: AcceptedTransfer, survey: Survey) -> None:
 
 
 def check_beside(
-    where: str,
+    asked: DestinationEnd,
     version: str,
     sources: Iterable[tuple[Seat, SourceSurvey]],
     destinations: Iterable[tuple[Seat, DestinationSurvey]],
 ) -> None:
-    """Raise SurveyProblem or DaemonVersionSkew for other machines of both ends; `where`: the destination's key.
+    """Raise SurveyProblem or DaemonVersionSkew for other machines of both ends; `asked`: the destination.
 
     What a source is asked for is not there: that is its only problem. Whether its paths are, others judge.
     """
-    there = list(destinations)
-    lines = [_line(where, seat.machine.instance_id, problem) for seat, survey in there for problem in survey.problems]
+    there, where = list(destinations), f"$.destination.{asked.where_field}"
+    lines = [
+        _line(asked, where, seat.machine.instance_id, problem) for seat, survey in there for problem in survey.problems
+    ]
     if lines:
         raise SurveyProblem("\n".join(lines))
     versions = [(seat, survey.daemon_version) for seat, survey in sources]
@@ -75,6 +80,8 @@ def empty_source(transfer: AcceptedTransfer, source: SourceSurvey) -> str | None
         where, remedy = f"'{first}'", "look at the prefix, and whether its objects are there yet"
     else:
         where, remedy = f"'{first}'{more} on {transfer.at_source.instance_id}", "look whether its disk is mounted"
+        if isinstance(request.source, HdfsEnd):
+            where, remedy = f"'hdfs:{first}'{more}", "look at the path, and whether its files are there yet"
     if source.unselected:
         counts = ", ".join(f"{count} {reason}" for reason, count in sorted(source.unselected.items()))
         keys = "$.select" if request.links == "keep" else "$.select and $.links"
@@ -111,13 +118,15 @@ def has_room(wanted: Listed, destination: DestinationSurvey) -> bool:
 
 
 def _problems(transfer: AcceptedTransfer, source: SourceSurvey, destination: DestinationSurvey) -> CptError | None:
-    sides = (
-        (source, f"$.source.{transfer.request.source.where_field}", transfer.at_source.instance_id),
-        (destination, f"$.destination.{transfer.request.destination.where_field}", transfer.at_destination.instance_id),
+    request = transfer.request
+    sides: tuple[tuple[SourceSurvey | DestinationSurvey, str, SourceEnd | DestinationEnd, str], ...] = (
+        (source, "source", request.source, transfer.at_source.instance_id),
+        (destination, "destination", request.destination, transfer.at_destination.instance_id),
     )
     lines = []
-    for survey, where, instance in sides:
-        told = _of_bucket if where.endswith(".prefix") else partial(_line, instance=instance)
+    for survey, side, end, instance in sides:
+        where = f"$.{side}.{end.where_field}"
+        told = _of_bucket if isinstance(end, BucketEnd) else partial(_line, end, instance=instance)
         lines += [told(where, problem=problem) for problem in survey.problems]
         if survey.problem_count > len(survey.problems):
             lines.append(f"{where}: and {survey.problem_count - len(survey.problems)} more on {instance}")
@@ -133,10 +142,13 @@ def _of_bucket(where: str, problem: SurveyProblemEntry) -> str:
     return f"{where}: '{path}': {visible(reason)}; {remedy_of(reason).text}"
 
 
-def _line(where: str, instance: str, problem: SurveyProblemEntry) -> str:
-    reason = problem.reason.strip().rstrip(".")
-    remedy = next((text for key, text in _REMEDIES if key in reason.lower()), _OTHER_REMEDY)
-    return f"{where}: '{visible(problem.path)}' on {instance}: {visible(reason)}; {remedy}"
+def _line(end: SourceEnd | DestinationEnd, where: str, instance: str, problem: SurveyProblemEntry) -> str:
+    reason, path = problem.reason.strip().rstrip("."), visible(problem.path)
+    remedy = next((text for key, text in _REMEDIES if key in reason.lower()), None)
+    if isinstance(end, HdfsEnd):
+        remedy = hdfs_refusals.remedy_of(reason) or remedy or _OTHER_REMEDY_OF_HDFS
+        return f"{where}: 'hdfs:{path}' by {instance}: {visible(reason)}; {remedy}"
+    return f"{where}: '{path}' on {instance}: {visible(reason)}; {remedy or _OTHER_REMEDY}"
 
 
 def _skew(source: SourceSurvey, destination: DestinationSurvey) -> CptError | None:

@@ -4,8 +4,8 @@ import json
 from typing import Any
 
 from lambdas.core.ends.bucket import BucketEnd
+from lambdas.core.ends.hdfs import HdfsEnd
 from lambdas.core.ends.kinds import DestinationEnd, SourceEnd
-from lambdas.core.ends.paths import words
 from lambdas.core.request.request import TransferRequest
 from lambdas.core.visible import visible
 
@@ -25,12 +25,13 @@ def _paths(source: SourceEnd) -> str:
         return _in_line(source.where)
     paths = source.paths
     more = f" and {len(paths) - SHOWN_PATHS:,} more" if len(paths) > SHOWN_PATHS else ""
-    return _in_line(", ".join(map(words, paths[:SHOWN_PATHS]))) + more
+    return _in_line(", ".join(map(source.in_words, paths[:SHOWN_PATHS]))) + more
 
 
 def _in_words(end: SourceEnd | DestinationEnd, where: str) -> str:
-    on = "" if isinstance(end, BucketEnd) else f" on {end.machine_words}"
-    return f"{where}{on} ({end.region})"
+    if isinstance(end, BucketEnd):
+        return f"{where} ({end.region})"
+    return f"{where} {'by' if isinstance(end, HdfsEnd) else 'on'} {end.machine_words} ({end.region})"
 
 
 def as_text(request: dict[str, Any]) -> str:

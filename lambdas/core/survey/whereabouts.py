@@ -6,6 +6,8 @@ from pydantic import Field, model_validator
 
 from lambdas.core.documents import Document
 
+HDFS = "hdfs"
+"""The kind of file system of which directories have numbers that are the same wherever somebody looks."""
 Kernel = Annotated[str, Field(pattern=r"^[0-9a-fA-F-]{36}$")]
 
 
@@ -32,9 +34,15 @@ class FileSystem(Document):
         return f"{self.kind} at {self.mount_point}" + (f" ({self.id})" if self.id else "")
 
 
+def inode_of(directory: str) -> str:
+    """The number of a directory of a way on its file system, without that of a device; HDFS has none."""
+    return directory.rpartition(":")[2]
+
+
 class DirectoryWay(Document):
     """One way from the root to a path: directories that exist, names that lead on from the first.
 
+    A directory is its device and inode, `2049:131`; of HDFS the inode alone.
     `births`: when each directory was made, nanoseconds since 1970; 0 where that is not known.
     """
 
@@ -47,6 +55,13 @@ class DirectoryWay(Document):
     def missing(self) -> list[str]:
         """Names below the last directory: of what does not exist yet, or is no directory."""
         return self.names[len(self.directories) - 1 :]
+
+    @property
+    def cluster(self) -> str | None:
+        """The HDFS that it is in, by the name in its cluster's configuration; None of any other file system."""
+        if self.file_system is None or self.file_system.kind != HDFS:
+            return None
+        return self.file_system.id or ""
 
     @model_validator(mode="after")
     def _names_lead_to_directories(self) -> Self:

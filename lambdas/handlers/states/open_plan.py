@@ -1,7 +1,7 @@
 """Open Plan: what the ends must know of a plan before its first chunk, and the first path; the listing goes on."""
 
 from lambdas.adapters.world import World
-from lambdas.core.chunks import listing, object_parts, plan
+from lambdas.core.chunks import listing, object_parts, plan, whole_blocks
 from lambdas.core.chunks.chunk import first_range, range_size
 from lambdas.core.chunks.listing import OpenSurvey
 from lambdas.core.chunks.transfer_plan import TransferPlan
@@ -26,7 +26,7 @@ def open_plan(event: OpenInput, world: World) -> TransferPlan:
     lanes = object_parts.lanes(transfer, plan.lanes_per_path(0.0, listed.bytes, listed.files))
     part_bytes = plan.chunk_size(listed.bytes, lanes, requested)
     least = object_parts.UNKNOWN_BYTES if object_parts.become_parts(transfer) else listing.LEAST_CHUNK_MIB * plan.MIB
-    part_bytes = part_bytes if requested else max(part_bytes, least)
+    part_bytes = part_bytes if requested else whole_blocks.usual_bytes(transfer, max(part_bytes, least))
     opened = TransferPlan(
         transfer_id=transfer.transfer_id,
         plan_id=transfer.plan_id,

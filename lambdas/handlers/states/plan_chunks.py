@@ -5,7 +5,7 @@ an execution that continues a transfer have numbers of their own, so what came l
 """
 
 from lambdas.adapters.world import World
-from lambdas.core.chunks import chunk, object_parts, plan
+from lambdas.core.chunks import chunk, object_parts, plan, whole_blocks
 from lambdas.core.chunks.transfer_plan import PlanListing, TransferPlan
 from lambdas.core.documents import Handover
 from lambdas.core.estimate.estimate import Estimate
@@ -42,7 +42,7 @@ def _planned(event: PlanInput, world: World) -> TransferPlan:
     paths = max(event.estimate.figures.machines or [1]) + event.estimate.chosen_pairs
     shared_by = plan.lanes_to_plan_for(lanes, paths, between_regions=event.transfer.between_machines)
     usual = plan.chunk_size(to_send.bytes, shared_by, event.transfer.request.chunk_size_mib)
-    usual = object_parts.usual_bytes(event.transfer, usual)
+    usual = whole_blocks.usual_bytes(event.transfer, object_parts.usual_bytes(event.transfer, usual))
     first_range = chunk.first_range(event.transfer.partition, event.transfer.run)
     parts = to_send.parts
     listing = [

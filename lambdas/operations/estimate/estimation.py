@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from math import inf
 
 from lambdas.adapters.world import World
+from lambdas.core.ends.hdfs import HdfsEnd
 from lambdas.core.estimate import end_limits, file_systems, object_store, offers, several
 from lambdas.core.estimate.estimate import Estimate, estimate
 from lambdas.core.estimate.figures import EndFigures, Figure, TimedLimit
@@ -95,7 +96,7 @@ def estimate_for(
         (terms.source.facts.get(ends[0]), terms.destination.facts.get(ends[1])),
         survey,
         machines,
-        mounted,
+        _elsewhere(transfer, mounted),
         readback=request.verify == "readback",
         checksum=not request.tells_content,
     )
@@ -248,21 +249,28 @@ def _with_machines(
     facts: end_limits.Facts,
     survey: Survey | None,
     machines: Profile | None,
-    mounted: Iterable[file_systems.Mounted],
+    elsewhere: set[str],
     *,
     readback: bool,
     checksum: bool,
 ) -> EndFigures:
-    """`ends` with their processors, and as far as they were looked at with their disks and the number of files."""
+    """`ends` with their processors, and as far as they were looked at with their disks and the number of files.
+
+    `elsewhere`: sides whose files are on no volume of EBS that the machine has, whose credits are the type's.
+    """
     known = end_limits.with_processors(ends, facts, checksum=checksum)
     if survey is None:
         return known
     rates = survey.source.read_mb_s, survey.destination.write_mb_s
-    # A file system of AWS's is no volume of EBS, whose credits are the type's.
-    served = [end.side for end in mounted if end.served]
-    volumes = (None if "source" in served else facts[0], None if "destination" in served else facts[1])
+    volumes = (None if "source" in elsewhere else facts[0], None if "destination" in elsewhere else facts[1])
     known = end_limits.with_disks(known, *rates, volumes, readback=readback)
     return end_limits.with_files(known, survey.to_send.files, survey.to_send.bytes, machines)
+
+
+def _elsewhere(transfer: AcceptedTransfer, mounted: Iterable[file_systems.Mounted]) -> set[str]:
+    """Sides whose files are on a file system of AWS's, or on all data nodes of a cluster."""
+    ends = (("source", transfer.request.source), ("destination", transfer.request.destination))
+    return {end.side for end in mounted if end.served} | {side for side, end in ends if isinstance(end, HdfsEnd)}
 
 
 def _without_relays(found: Estimate, reason: str) -> Estimate:

@@ -12,6 +12,8 @@ from urllib.parse import quote, unquote
 
 from lambdas.adapters.world import World
 from lambdas.core.ends.bucket import BucketEnd
+from lambdas.core.ends.hdfs import HdfsEnd
+from lambdas.core.ends.kinds import DestinationEnd, SourceEnd
 from lambdas.core.ends.seated import DestinationPath
 from lambdas.core.errors import CommandFailed, SurveyProblem
 from lambdas.core.intake.one_directory import NOT_THERE, Doubt, Verdict, doubts
@@ -71,8 +73,7 @@ def check(
     looks = [SourceSurvey.from_document(one) for one in told[: len(senders)]]
     others = [DestinationSurvey.from_document(one) for one in told[len(senders) :]]
     asked = transfer.request.destination
-    where = f"$.destination.{asked.where_field}"
-    check_beside(where, version, zip(senders, looks, strict=True), zip(receivers, others, strict=True))
+    check_beside(asked, version, zip(senders, looks, strict=True), zip(receivers, others, strict=True))
     for seat, look in zip(senders, looks, strict=True):
         found = doubts(kernel, places, look.kernel, look.places or [])
         if other := [doubt for doubt in found if doubt.verdict is Verdict.OTHER]:
@@ -146,8 +147,8 @@ def _refused(transfer: AcceptedTransfer, seat: Seat, directory: str, what: str) 
     asked, number = transfer.request.destination, transfer.receivers.index(seat)
     return SurveyProblem(
         f"$.destination.{asked.field_of(number)}: {seat.machine.instance_id} {what} ('{directory}' of "
-        f"{transfer.at_destination.instance_id}): both see another directory at '{asked.where}'; mount the same one at "
-        f"this path on all of $.destination.{asked.several_field}, or leave the machine out"
+        f"{transfer.at_destination.instance_id}): both see another directory at '{asked.where}'; "
+        f"{_remedy('destination', asked)}, or leave the machine out"
     )
 
 
@@ -157,6 +158,12 @@ def _refusal(transfer: AcceptedTransfer, seat: Seat, doubt: Doubt) -> SurveyProb
     is_what = "is not what it is" if doubt.verdict is Verdict.OTHER else "cannot be proven to be what it is"
     return SurveyProblem(
         f"$.source.{asked.field_of(number)}: '{path}' on {seat.machine.instance_id} {is_what} on "
-        f"{transfer.at_source.instance_id}: there {doubt.first}; here {doubt.here}; mount the same directory at this "
-        f"path on all of $.source.{asked.several_field}, or leave the machine out"
+        f"{transfer.at_source.instance_id}: there {doubt.first}; here {doubt.here}; {_remedy('source', asked)}, or "
+        "leave the machine out"
     )
+
+
+def _remedy(side: str, asked: SourceEnd | DestinationEnd) -> str:
+    if isinstance(asked, HdfsEnd):
+        return f"name workers of one cluster in $.{side}.{asked.several_field}"
+    return f"mount the same directory at this path on all of $.{side}.{asked.several_field}"

@@ -4,6 +4,7 @@ import pytest
 
 from lambdas.core.intake.one_directory import NOT_THERE, Verdict, doubts
 from lambdas.core.survey.whereabouts import DirectoryWay, FileSystem, Whereabouts
+from tests.lambdas.hdfs import FAR, NEAR, place_in
 
 OURS, THEIRS = "0" * 8 + "-0000-0000-0000-" + "0" * 12, "1" * 8 + "-0000-0000-0000-" + "1" * 12
 EFS = FileSystem(kind="nfs4", mount_point="/mnt", location="fs-1.efs.us-west-2.amazonaws.com%3A/data")
@@ -63,3 +64,49 @@ def test_a_file_is_known_by_the_directory_that_holds_it() -> None:
     assert doubts(OURS, own, THEIRS, other) == []
     other = seen(EFS, ["1:2", "99:8", "99:12"], ["set", "file", NOT_THERE], path=f"/mnt/set/file/{NOT_THERE}")
     assert [doubt.verdict for doubt in doubts(OURS, own, THEIRS, other)] == [Verdict.OTHER]
+
+
+@pytest.mark.parametrize("kernel", [OURS, THEIRS])
+@pytest.mark.parametrize(
+    ("cluster", "inodes", "verdict"),
+    [
+        (NEAR, "16385 16391 16417", Verdict.SAME),
+        (NEAR, "16385 16391 16418", Verdict.OTHER),
+        # One cluster may be known by its name service and by its name node.
+        (FAR, "16385 16391 16417", Verdict.UNKNOWN),
+        (FAR, "16385 16391 16418", Verdict.OTHER),
+        (None, "16385 16391 16417", Verdict.UNKNOWN),
+    ],
+)
+def test_two_workers_see_one_directory_of_hdfs_where_cluster_and_inode_are_one(
+    kernel: str, cluster: str | None, inodes: str, verdict: Verdict
+) -> None:
+    own = [place_in(NEAR, "16385 16391 16417", "/warehouse/sales")]
+    other = [place_in(cluster, inodes, "/warehouse/sales", missing=NOT_THERE)]
+    assert [doubt.verdict for doubt in doubts(OURS, own, kernel, other)] == (
+        [verdict] if verdict != Verdict.SAME else []
+    )
+
+
+@pytest.mark.parametrize("kernel", [OURS, THEIRS])
+@pytest.mark.parametrize("system", [DISK, EFS, TUNNEL, None])
+def test_a_directory_of_a_machines_own_is_none_of_hdfs(system: FileSystem | None, kernel: str) -> None:
+    path = "/mnt/set"
+    in_hdfs = place_in(NEAR, "2 7", path)
+    (doubt,) = doubts(OURS, first(system), kernel, [place_in(NEAR, "2 7", path, missing=NOT_THERE)])
+    assert doubt.verdict is Verdict.OTHER
+    (doubt,) = doubts(OURS, [in_hdfs], kernel, there(system))
+    assert doubt.verdict is Verdict.OTHER
+
+
+def test_a_file_of_hdfs_is_known_by_the_directory_that_holds_it() -> None:
+    own = [place_in(NEAR, "16385 16391", "/warehouse", missing="file")]
+    for inodes, missing in (("16385 16391", f"file/{NOT_THERE}"), ("16385 16391 16420", NOT_THERE)):
+        path = "/warehouse" if "/" in missing else "/warehouse/file"
+        assert doubts(OURS, own, THEIRS, [place_in(NEAR, inodes, path, missing=missing)]) == []
+
+
+def test_a_path_of_hdfs_that_another_worker_does_not_see_is_said_so() -> None:
+    own = [place_in(NEAR, "16385 16391 16417", "/warehouse/sales")]
+    (doubt,) = doubts(OURS, own, THEIRS, [place_in(NEAR, "16385", "/", missing=f"warehouse/sales/{NOT_THERE}")])
+    assert (doubt.verdict, doubt.here) == (Verdict.OTHER, "it is not there")

@@ -6,6 +6,7 @@ from lambdas.core.intake.overlap import Meeting, meetings
 from lambdas.core.survey.survey import DestinationSurvey
 from lambdas.core.survey.whereabouts import DirectoryWay, FileSystem, Whereabouts
 from tests.lambdas.builders import survey
+from tests.lambdas.hdfs import FAR, NEAR, way_in
 
 OURS, THEIRS = "0b9f2c3e-5b0a-4d0e-9a53-3f1b8d0f6a11", "7f6a0a52-41f0-4f7e-8a52-bb0e64e8d0c2"
 NFS = FileSystem(kind="nfs4", mount_point="/")
@@ -104,3 +105,47 @@ def test_a_name_that_two_networks_may_have_for_two_servers_is_looked_after(host:
     (meeting,) = found("/m/", way("/m", 52, "2 10", outer), way("/n/new", 77, "3 11", inner))
     assert (meeting.certain, meeting.directory) == (False, "/m/backup")
     assert found("/m/", way("/m", 52, "2 10", inner), way("/n", 77, "3 11", outer)) == []
+
+
+@pytest.mark.parametrize("one_kernel", [False, True])
+@pytest.mark.parametrize("there", [NEAR, FAR])
+@pytest.mark.parametrize(
+    ("path", "source", "destination", "relation", "directory"),
+    [
+        ("/a/b/", ("/a/b", "16385 10 11", ""), ("/a", "16385 10", ""), "holds", "/a"),
+        ("/a/", ("/a", "16385 10", ""), ("/a/c", "16385 10 12", ""), "inside", "/a/c"),
+        ("/a", ("/a", "16385 10", ""), ("/a", "16385 10", "not/yet"), "inside", "/a"),
+        ("/a", ("/a", "16385 10", ""), ("/a", "16385 10", ""), "same", "/a"),
+        ("/a/file", ("/a", "16385 10", "file"), ("/a", "16385 10", ""), "holds", "/a"),
+        ("/a", ("/a", "16385 10", ""), ("/", "16385", ""), "holds", "/"),
+    ],
+)
+def test_what_two_ends_see_of_one_cluster_is_a_meeting_of_which_a_mark_decides(
+    path: str,
+    source: tuple[str, str, str],
+    destination: tuple[str, str, str],
+    relation: str,
+    directory: str,
+    there: str,
+    one_kernel: bool,
+) -> None:
+    own = way_in(NEAR, source[1], source[0], missing=source[2])
+    other = way_in(there, destination[1], destination[0], missing=destination[2])
+    (meeting,) = found(path, own, other, one_kernel=one_kernel)
+    assert (meeting.relation, meeting.directory, meeting.certain) == (relation, directory, False)
+
+
+@pytest.mark.parametrize("one_kernel", [False, True])
+def test_directories_of_hdfs_with_other_inodes_are_apart_under_whatever_path(one_kernel: bool) -> None:
+    own, other = way_in(NEAR, "16385 10", "/data"), way_in(FAR, "16385 11", "/data")
+    assert found("/data", own, other, one_kernel=one_kernel) == []
+    other = way_in(NEAR, "16385 12", "/data", missing="new")
+    assert found("/data", own, other, one_kernel=one_kernel) == []
+
+
+@pytest.mark.parametrize("one_kernel", [False, True])
+@pytest.mark.parametrize("system", [NFS, EXT4])
+def test_a_directory_of_a_machine_is_none_of_hdfs(system: FileSystem, one_kernel: bool) -> None:
+    in_hdfs, local = way_in(NEAR, "2 10", "/x"), way("/x", 52, "2 10", system)
+    assert found("/x", in_hdfs, local, one_kernel=one_kernel) == []
+    assert found("/x", local, in_hdfs, one_kernel=one_kernel) == []

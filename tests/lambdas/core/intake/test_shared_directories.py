@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from lambdas.core.intake.destination_lock import lead_together
+from lambdas.core.intake.destination_lock import Way, lead_together
 from lambdas.core.intake.shared_directories import shared_ways
 from lambdas.core.survey.survey import DestinationSurvey
 from lambdas.core.survey.whereabouts import DirectoryWay, FileSystem
 from tests.lambdas.builders import survey
+from tests.lambdas.hdfs import FAR, NEAR, way_in
 
 EFS = "fs-1.efs.us-west-2.amazonaws.com"
 Path = tuple[str, ...]
@@ -113,3 +114,26 @@ def test_a_destination_20_directories_deep_takes_less_than_a_kilobyte_of_the_loc
     ways = shared_ways([Mount().destination(deep, 20)], "vpc-1")
     assert len(ways) == 2
     assert 600 < sum(len(text) + 3 for way in ways for text in (*way.directories, *way.names)) < 1600
+
+
+def hdfs(cluster: str, inodes: str, path: str, missing: str = "", vpc: str = "vpc-1") -> tuple[Way, ...]:
+    told = survey().destination.model_copy(update={"ways": [way_in(cluster, inodes, path, missing=missing)]})
+    return shared_ways([told], vpc)
+
+
+@pytest.mark.parametrize(
+    ("other", "is_met"),
+    [
+        (hdfs(NEAR, "16385 10", "/a"), True),
+        (hdfs(NEAR, "16385 10", "/a", "b/c"), True),
+        (hdfs(NEAR, "16385 10 11", "/a/b"), True),
+        (hdfs(NEAR, "16385", "/"), True),
+        (hdfs(NEAR, "16385 10", "/a", "c"), False),
+        (hdfs(NEAR, "16385 12", "/x"), False),
+        (hdfs(FAR, "16385 10", "/a"), False),
+        (hdfs(NEAR, "16385 10", "/a", vpc="vpc-2"), False),
+    ],
+)
+def test_a_directory_of_hdfs_is_known_whichever_worker_looks(other: tuple[Way, ...], is_met: bool) -> None:
+    mine = hdfs(NEAR, "16385 10", "/a", "b")
+    assert lead_together(mine, other) == lead_together(other, mine) == is_met

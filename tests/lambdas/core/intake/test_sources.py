@@ -5,6 +5,7 @@ import pytest
 from lambdas.core.intake.sources import exchanged, mirror_key
 from lambdas.core.survey.whereabouts import FileSystem, SourcePath
 from tests.lambdas.builders import transfer
+from tests.lambdas.hdfs import hdfs_source
 
 DISK = FileSystem(kind="ext4", mount_point="/srv/media", id="0b9f2c3e")
 ROOT = FileSystem(kind="ext4", mount_point="/", id="7f6a0a52")
@@ -59,3 +60,11 @@ def test_a_mirror_is_known_by_its_ends_and_their_paths_alone() -> None:
     ):
         other = transfer().model_copy(update={"request": asked.model_copy(update=change)})
         assert mirror_key(other) != one
+
+
+def test_a_path_of_hdfs_is_another_source_than_the_same_path_on_its_worker() -> None:
+    paths = ["/data/set"]
+    assert mirror_key(transfer(source=hdfs_source(paths=paths))) != mirror_key(transfer())
+    there = SourcePath(path="/data", file_system=FileSystem(kind="hdfs", mount_point="/", id="hdfs%3A//a"))
+    other = there.model_copy(update={"file_system": FileSystem(kind="hdfs", mount_point="/", id="hdfs%3A//b")})
+    assert len(list(exchanged([there], [other], "before"))) == 1, "another cluster"

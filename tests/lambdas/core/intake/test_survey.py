@@ -3,9 +3,10 @@
 import pytest
 
 from lambdas.core.errors import DestinationTooSmall, SurveyProblem
-from lambdas.core.intake.survey import check, check_room, has_room
+from lambdas.core.intake.survey import check, check_room, empty_source, has_room
 from lambdas.core.survey.survey import SurveyProblemEntry
-from tests.lambdas.builders import survey, transfer
+from tests.lambdas.builders import DESTINATION_ID, SOURCE_ID, survey, transfer
+from tests.lambdas.hdfs import between_clusters
 
 FREE = 10**12
 
@@ -39,3 +40,42 @@ def test_a_path_stays_percent_encoded_and_forges_no_line() -> None:
     [line] = str(refused.value).splitlines()
     assert "'/data/%1B[2J%0ASUCCEEDED' on " in line
     assert "permission denied\\x1b[1A;" in line
+
+
+@pytest.mark.parametrize(
+    ("side", "said", "line"),
+    [
+        (
+            "source",
+            "AccessControlException: Permission denied: user=etl, access=READ",
+            f"$.source.paths: 'hdfs:/a%20b' by {SOURCE_ID}: AccessControlException: Permission denied: user=etl, "
+            "access=READ; let the user that the request names do it (hdfs dfs -chmod or -setfacl), or name another "
+            "user",
+        ),
+        (
+            "source",
+            "no such file or directory",
+            f"$.source.paths: 'hdfs:/a%20b' by {SOURCE_ID}: no such file or directory; correct the path or make it",
+        ),
+        (
+            "destination",
+            "something else",
+            f"$.destination.path: 'hdfs:/a%20b' by {DESTINATION_ID}: something else; repair it in the cluster, or "
+            "leave this path out",
+        ),
+    ],
+)
+def test_what_stands_in_the_way_in_hdfs_is_told_with_what_helps_there(side: str, said: str, line: str) -> None:
+    found = survey()
+    problems = {"problems": [SurveyProblemEntry(path="/a%20b", reason=said)], "problem_count": 1}
+    changed = {side: getattr(found, side).model_copy(update=problems)}
+    with pytest.raises(SurveyProblem) as refused:
+        check(between_clusters(), found.model_copy(update=changed))
+    assert str(refused.value) == line
+
+
+def test_an_empty_source_in_hdfs_is_looked_for_by_its_path() -> None:
+    nothing = survey().source.model_copy(update={"files": 0, "symlinks": 0})
+    assert empty_source(between_clusters(), nothing) == (
+        "$.source.paths: 'hdfs:/warehouse/sales' holds no file; look at the path, and whether its files are there yet"
+    )

@@ -6,6 +6,7 @@ from typing import Any
 from lambdas.core.report import asked
 from lambdas.core.request.request import TransferRequest
 from tests.lambdas.builders import request
+from tests.lambdas.hdfs import between_clusters
 
 
 def parsed(paths: list[Any], path: str = "/restore") -> TransferRequest:
@@ -18,6 +19,16 @@ def test_paths_are_named_with_their_machines() -> None:
     source, destination = asked.moved(parsed(["/data/ünï", "/b"]))
     assert source == "/data/ünï, /b on i-0aaaaaaaaaaaaaaa1 (us-west-2)"
     assert destination == "/restore on i-0bbbbbbbbbbbbbbb2 (eu-west-1)"
+
+
+def test_paths_of_hdfs_are_named_with_their_workers() -> None:
+    many = [f"/data/{i}" for i in range(7)]
+    source, destination = asked.moved(between_clusters(2, 1, source={"paths": many}).request)
+    assert source == (
+        "hdfs:/data/0, hdfs:/data/1, hdfs:/data/2, hdfs:/data/3, hdfs:/data/4 and 2 more by i-0aaaaaaaaaaaaaaa1 and "
+        "i-0aaaaaaaaaaaaaac1 (us-west-2)"
+    )
+    assert destination == "hdfs:/backup by i-0bbbbbbbbbbbbbbb2 (eu-west-1)"
 
 
 def test_a_path_that_lands_elsewhere_is_named_with_where() -> None:

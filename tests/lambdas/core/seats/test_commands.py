@@ -11,6 +11,7 @@ from lambdas.core.seats import commands
 from lambdas.core.seats.commands import Control, RelayMachine
 from tests.lambdas.builders import ENDS, SHARED, request, survey, transfer
 from tests.lambdas.core.intake.test_extras import extras
+from tests.lambdas.hdfs import between_clusters
 from tests.paths import CONTRACTS
 
 SCHEMA = Draft202012Validator(json.loads((CONTRACTS / "relay-command.schema.json").read_text()))
@@ -29,6 +30,24 @@ LENT = RelayMachine(node_id="source-2-0", listen=LISTEN, bandwidth_limit_mbps=80
 ELSEWHERE = {
     **request()["source"],
     "paths": ["/data/set", {"path": "/data/run-17", "as": "2026/run"}, {"path": "/data/in/", "as": "here/in"}],
+}
+IN_HDFS = between_clusters(
+    source={"paths": ["/warehouse/sales", {"path": "/warehouse/stock", "as": "2026/stock"}]},
+    destination={"replication": 2, "blockSizeMiB": 256},
+)
+OF_HDFS: dict[str, dict[str, Any]] = {
+    "scan source": commands.scan_source(IN_HDFS, CONTROL, "announced/first.json"),
+    "scan beside": commands.scan_beside(IN_HDFS, CONTROL, "s1", ".cpt-partial-beside"),
+    "scan digests": commands.scan_digests(IN_HDFS, CONTROL, 3),
+    "marked": commands.marked(IN_HDFS, "0" * 32, ["/warehouse"]),
+    "marked at destination": commands.marked_at_destination(IN_HDFS, "0" * 32, "/backup"),
+    "send": commands.send(IN_HDFS, CONTROL, "s0", 1, f"{ENDS}plan.json", 900),
+    "scan destination": commands.scan_destination(IN_HDFS, CONTROL),
+    "mark": commands.mark(IN_HDFS, "0" * 32, present=True),
+    "mark in the source": commands.mark_source(IN_HDFS, "/warehouse", "0" * 32, present=True),
+    "scan comparison": commands.scan_comparison(IN_HDFS, CONTROL, 3),
+    "scan extras": commands.scan_extras(IN_HDFS, CONTROL, survey(3).source),
+    "receive": commands.receive(IN_HDFS, CONTROL, "r0", 1, f"{ENDS}plan.json"),
 }
 COMMANDS: dict[str, dict[str, Any]] = {
     "scan source": commands.scan_source(transfer(), CONTROL),
@@ -69,6 +88,24 @@ COMMANDS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", COMMANDS)
 def test_command_fits_its_contract(name: str) -> None:
     SCHEMA.validate(COMMANDS[name])
+
+
+@pytest.mark.parametrize("name", OF_HDFS)
+def test_a_command_about_hdfs_fits_its_contract_and_says_the_user(name: str) -> None:
+    command = OF_HDFS[name]
+    SCHEMA.validate(command)
+    end = command["end"]
+    assert (end["kind"], end["user"]) == ("hdfs", "etl")
+    reads = {"scan source", "scan beside", "scan digests", "marked", "marked at destination", "send"}
+    assert ("paths" in end, "path" in end) == (name in reads, name not in reads)
+    assert ("blockSizeBytes" in end) == ("path" in end and name != "mark in the source"), "as the destination is asked"
+
+
+def test_another_worker_looks_below_each_path_and_at_the_destination_as_the_first_one_calls_it() -> None:
+    there = [f"{path}/.cpt-partial-beside" for path in ("/warehouse/sales", "/warehouse/stock")]
+    assert OF_HDFS["scan beside"]["end"]["paths"] == there
+    assert OF_HDFS["marked at destination"]["end"] == {"kind": "hdfs", "user": "etl", "paths": ["/backup"]}
+    assert OF_HDFS["mark in the source"]["end"] == {"kind": "hdfs", "user": "etl", "path": "/warehouse"}
 
 
 def test_the_sender_packs_where_the_request_says_so() -> None:

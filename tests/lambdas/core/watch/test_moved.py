@@ -26,6 +26,14 @@ def test_several_machines_and_a_bucket() -> None:
     assert from_and_to(turned) == ("s3://b/", f"{OTHER}:/out")
 
 
+def test_paths_of_hdfs_by_workers() -> None:
+    request = {
+        "source": {"kind": "hdfs", "workers": [MACHINE, OTHER], "paths": ["/a", "/b"]},
+        "destination": {"kind": "hdfs", "workers": [OTHER], "path": "/out"},
+    }
+    assert from_and_to(request) == (f"hdfs:/a and 1 more by {MACHINE},{OTHER}", f"hdfs:/out by {OTHER}")
+
+
 @pytest.mark.parametrize("written", [None, [], "text", {}, {"source": {}}, {"source": {"paths": []}, "destination": 1}])
 def test_what_says_nothing_has_no_words(written: object) -> None:
     assert from_and_to(written) is None

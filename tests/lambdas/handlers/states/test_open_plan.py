@@ -9,6 +9,7 @@ from lambdas.core.record import transfer_life
 from lambdas.handlers.states.open_plan import OpenInput, open_plan
 from tests.lambdas.builders import ENDS, SHARED, announcement, open_survey, paths, transfer
 from tests.lambdas.cloud import Cloud
+from tests.lambdas.hdfs import hdfs_destination
 
 
 def opened(size: int, **request: Any) -> tuple[Cloud, TransferPlan]:
@@ -32,7 +33,15 @@ def test_the_ends_find_a_plan_without_a_chunk_and_the_direct_path() -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "request_", "mib"), [(10**6, {}, 8), (10**12, {}, 64), (10**12, {"chunkSizeMiB": 1}, 1)]
+    ("size", "request_", "mib"),
+    [
+        (10**6, {}, 8),
+        (10**12, {}, 64),
+        (10**12, {"chunkSizeMiB": 1}, 1),
+        (10**6, {"destination": hdfs_destination()}, 128),
+        (10**12, {"destination": hdfs_destination(blockSizeMiB=256)}, 256),
+        (10**6, {"destination": hdfs_destination(), "chunkSizeMiB": 1}, 1),
+    ],
 )
 def test_chunks_are_not_small_where_nobody_knows_how_many_there_will_be(
     size: int, request_: dict[str, Any], mib: int

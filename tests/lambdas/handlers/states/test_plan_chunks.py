@@ -13,6 +13,7 @@ from lambdas.core.survey.survey import ComparisonSurvey
 from lambdas.handlers.states.plan_chunks import PlanInput, plan_chunks
 from tests.lambdas.builders import ARN, ENDS, SHARED, estimate, paths, survey, transfer
 from tests.lambdas.cloud import Cloud
+from tests.lambdas.hdfs import hdfs_destination
 
 DELIVERED = {"digest": "0" * 64, "pathId": "direct", "lane": 0, "startedAt": 1.0, "deliveredAt": 2.0}
 ENTRIES = [
@@ -26,7 +27,7 @@ ENTRIES = [
 
 def prepared(**changes: Any) -> tuple[Cloud, PlanInput]:
     cloud = Cloud()
-    accepted = transfer(chunkSizeMiB=1, **changes)
+    accepted = transfer(**{"chunkSizeMiB": 1, **changes})
     cloud.transfers.create(accepted)
     cloud.transfers.change(transfer(), transfer_life.note(paths=paths()))
     lines = [json.dumps({"source": "/" + str(e["path"]), "mode": 420, "mtimeNs": 1, "inode": 1, **e}) for e in ENTRIES]
@@ -159,6 +160,13 @@ def test_a_plan_that_still_fits_is_taken_up_as_it_was_left() -> None:
     record = cloud.transfers.get("first")
     assert record is not None
     assert (record.plan, record.unfulfilled) == (first, first)
+
+
+def test_chunks_that_go_to_hdfs_are_whole_blocks_and_a_file_of_one_block_is_not_cut() -> None:
+    for keys, mib, chunks in (({}, 128, 2), ({"blockSizeMiB": 1}, 1, 5)):
+        cloud, event = prepared(chunkSizeMiB=None, destination=hdfs_destination(**keys))
+        found = plan_chunks(event, cloud.world)
+        assert (found.chunk_size_bytes, found.chunks) == (mib * MIB, chunks)
 
 
 def test_empty_listing_is_a_plan_without_chunks() -> None:

@@ -16,6 +16,7 @@ from lambdas.handlers.states.survey_ends import SurveyInput, survey_ends
 from tests.lambdas.buckets import from_bucket_to_many, from_many_to_bucket
 from tests.lambdas.builders import WEST, survey
 from tests.lambdas.core.intake.test_one_directory import EFS, OURS, THEIRS, TUNNEL, first, there
+from tests.lambdas.hdfs import FAR, NEAR, between_clusters, place_in, way_in
 from tests.lambdas.machines import failed, printed
 from tests.lambdas.many import many, with_machines
 
@@ -191,3 +192,56 @@ def test_each_machine_of_the_destination_is_locked_by_the_directory_that_it_sees
     held = machines.cloud.locks.acquire(other, "/restore", "first")
     assert isinstance(held, Holding)
     assert held.ways[0].directories == ("9:2", "9:3")
+
+
+class Workers(Machines):
+    """Workers of a cluster at each end. `cluster`: by what name the others of the source know it."""
+
+    def __init__(self, senders: int = 2, receivers: int = 2) -> None:
+        super().__init__(transfer=between_clusters(senders, receivers))
+        self.cluster = NEAR
+
+    def scan(self, seat_id: str, command: Command | None) -> CommandResult:
+        if command and command["side"] == "source" and seat_id != "s0":
+            place = place_in(self.cluster, "16385 16391", "/warehouse/sales", missing=NOT_THERE)
+            self.changes[seat_id] = {"places": [place.to_document()]}
+        elif command and command["side"] == "source":
+            self.changes[seat_id] = {"places": [place_in(NEAR, "16385 16391", "/warehouse/sales").to_document()]}
+        elif command and command["side"] == "destination":
+            self.changes[seat_id] = {"ways": [way_in(FAR, "16385", "/", missing="backup").to_document()]}
+        return super().scan(seat_id, command)
+
+
+def test_workers_of_one_cluster_see_one_source_without_a_mark_and_prove_their_destination_by_one() -> None:
+    workers = Workers(2, 2)
+    workers.survey()
+    assert (workers.sides("s0"), workers.sides("s1")) == (["source"], ["source"])
+    assert (workers.sides("r0"), workers.sides("r1")) == (
+        ["destination", "mark", "mark"],
+        ["destination", *["marked"] * 2],
+    )
+    look = next(command for at, command in workers.asked if at == "r1" and command["side"] == "marked")
+    assert look["end"] == {"kind": "hdfs", "user": "etl", "paths": ["/backup"]}
+    assert look["directories"] == ["/"]
+
+
+def test_workers_that_know_a_cluster_by_two_names_prove_their_source_by_a_mark() -> None:
+    workers = Workers(2, 1)
+    workers.cluster = FAR
+    workers.survey()
+    assert (workers.sides("s0"), workers.sides("s1")) == (["source", "mark", "mark"], ["source", "marked"])
+    workers.apart.add("s1")
+    with pytest.raises(
+        SurveyProblem, match=r"\$.source.workers\[1\]: .*; name workers of one cluster in \$.source.work"
+    ):
+        workers.survey()
+
+
+def test_a_worker_of_another_cluster_at_the_destination_is_named() -> None:
+    workers = Workers(1, 2)
+    workers.apart.add("r1")
+    with pytest.raises(SurveyProblem) as refused:
+        workers.survey()
+    assert "both see another directory at 'hdfs:/backup'; name workers of one cluster in $.destination.workers" in str(
+        refused.value
+    )

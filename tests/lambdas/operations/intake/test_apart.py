@@ -12,6 +12,7 @@ from lambdas.operations.intake.apart import check_apart
 from tests.lambdas.builders import IRELAND, WEST, survey, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.core.intake.test_overlap import OURS, THEIRS, way
+from tests.lambdas.hdfs import FAR, NEAR, hdfs_destination, hdfs_source, way_in
 from tests.lambdas.machines import failed, printed
 
 HEAD = {"schemaVersion": 1, "daemonVersion": "0.1.0"}
@@ -83,3 +84,15 @@ def test_ends_that_are_apart_are_asked_nothing() -> None:
     machines = Machines(is_one=True)
     machines.check(way("/x y", 52, "2 10"), way("/m", 77, "3 11"))
     assert machines.asked == []
+
+
+@pytest.mark.parametrize("there", [NEAR, FAR])
+def test_two_workers_of_one_cluster_meet_whatever_they_call_it_and_two_clusters_do_not(there: str) -> None:
+    source, destination = hdfs_source(paths=["/x y"]), hdfs_destination(path="/x y/new")
+    own, other = way_in(NEAR, "16385 16390", "/x y"), way_in(there, "16385 16390", "/x y", missing="new")
+    machines = Machines(is_one=True)
+    words = r"'hdfs:/x y/new' by i-0b\w+ lies in the source's '/x y' of i-0a.*both machines see one directory"
+    with pytest.raises(SurveyProblem, match=words):
+        machines.check(own, other, source=source, destination=destination)
+    assert [command["end"]["kind"] for command in machines.asked] == ["hdfs"] * 3
+    Machines(is_one=False).check(own, other, source=source, destination=destination)

@@ -4,15 +4,18 @@ from typing import Any
 
 import pytest
 
+from lambdas.core.ends.hdfs import DestinationHdfs
 from lambdas.core.errors import DestinationBusy, DestinationTaken
 from lambdas.core.intake.destination_lock import NOWHERE, Busy, Holding
+from lambdas.core.survey.survey import DestinationSurvey
 from lambdas.core.transfer.accepted import RECEIVER_PORTS, AcceptedTransfer
 from lambdas.operations.intake import holding
 from lambdas.operations.intake.surveying import hold
 from tests.lambdas.buckets import from_many_to_bucket
-from tests.lambdas.builders import IRELAND, transfer
+from tests.lambdas.builders import IRELAND, survey, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.core.intake.test_shared_directories import Mount
+from tests.lambdas.hdfs import NEAR, hdfs_destination, way_in
 
 OTHERS = {"one": "i-0bbbbbbbbbbbbbbb2", "two": "i-0ccccccccccccccc3"}
 
@@ -92,3 +95,40 @@ def test_machines_that_write_one_bucket_have_one_port_that_is_free_at_all_of_the
     busy = holding.acquire(cloud.world, accepted)
     assert isinstance(busy, Busy)
     assert busy.holder == "second"
+
+
+def of_worker(cloud: Cloud, name: str, path: str) -> AcceptedTransfer:
+    """A transfer of this name into HDFS, by a worker of its own."""
+    found = arriving(cloud, name)
+    asked = hdfs_destination(workers=1, path=path) | {"workers": [OTHERS[name]]}
+    request = found.request.model_copy(update={"destination": DestinationHdfs.from_document(asked)})
+    return found.model_copy(update={"request": request})
+
+
+def into(inodes: str, path: str, missing: str = "") -> DestinationSurvey:
+    found: DestinationSurvey = survey().destination.model_copy(
+        update={"ways": [way_in(NEAR, inodes, path, missing=missing)]}
+    )
+    return found
+
+
+def test_of_two_transfers_into_one_directory_of_hdfs_by_different_workers_the_second_is_refused() -> None:
+    cloud = Cloud()
+    one, two = of_worker(cloud, "one", "/backup/a"), of_worker(cloud, "two", "/backup")
+    hold(one, into("16385 16390", "/backup", "a"), cloud.world)
+    words = "'hdfs:/backup' by i-0ccccccccccccccc3 overlaps with what transfer 'one' writes through another machine"
+    with pytest.raises(DestinationBusy, match=words):
+        hold(two, into("16385 16390", "/backup"), cloud.world)
+    hold(of_worker(cloud, "two", "/backup/b"), into("16385 16390", "/backup", "b"), cloud.world)
+
+
+def test_what_a_worker_writes_into_hdfs_keeps_nobody_from_that_path_on_its_disk() -> None:
+    cloud = Cloud()
+    disk, in_hdfs = arriving(cloud, "one"), of_worker(cloud, "one", "/mnt/one")
+    in_hdfs = in_hdfs.model_copy(update={"transfer_id": "in-hdfs"})
+    assert isinstance(holding.acquire(cloud.world, disk), Holding)
+    held = holding.acquire(cloud.world, in_hdfs)
+    assert isinstance(held, Holding)
+    assert held.port != RECEIVER_PORTS[0], "both receive on one machine"
+    deeper = of_worker(cloud, "one", "/mnt/one/below").model_copy(update={"transfer_id": "deeper"})
+    assert holding.acquire(cloud.world, deeper) == Busy("in-hdfs")

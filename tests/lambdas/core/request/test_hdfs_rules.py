@@ -1,0 +1,211 @@
+"""Requests with HDFS at an end: all pairs of kinds, and what HDFS has not, each refused by its name."""
+
+from itertools import product
+from typing import Any
+
+import pytest
+
+from lambdas.core.errors import InvalidRequest
+from lambdas.core.request.request import Limits, TransferRequest, parse_request
+from tests.lambdas.buckets import bucket
+from tests.lambdas.builders import DESTINATION_ID, IRELAND, SOURCE_ID, WEST, request
+from tests.lambdas.hdfs import hdfs_destination, hdfs_source
+
+LIMITS = Limits(regions=(WEST, IRELAND), max_pairs=8, instance_types=())
+MACHINES = request()
+SOURCES: dict[str, dict[str, Any]] = {
+    "machine": MACHINES["source"],
+    "bucket": bucket("in/", region=WEST),
+    "hdfs": hdfs_source(2),
+}
+DESTINATIONS: dict[str, dict[str, Any]] = {
+    "machine": MACHINES["destination"],
+    "bucket": bucket("out/", name="other"),
+    "hdfs": hdfs_destination(2),
+}
+WITH_HDFS = [pair for pair in product(SOURCES, DESTINATIONS) if "hdfs" in pair]
+
+
+def parsed(source: str = "hdfs", destination: str = "hdfs", **keys: Any) -> TransferRequest:
+    return parse_request({"source": SOURCES[source], "destination": DESTINATIONS[destination], **keys}, LIMITS)
+
+
+def refused(
+    source: str | dict[str, Any] = "hdfs", destination: str | dict[str, Any] = "hdfs", **keys: Any
+) -> list[str]:
+    there = SOURCES[source] if isinstance(source, str) else source
+    where = DESTINATIONS[destination] if isinstance(destination, str) else destination
+    with pytest.raises(InvalidRequest) as error:
+        parse_request({"source": there, "destination": where, **keys}, LIMITS)
+    return error.value.problems
+
+
+@pytest.mark.parametrize(("source", "destination"), WITH_HDFS)
+def test_each_pair_with_hdfs_is_accepted_and_relays_stand_beside_each_end_with_machines(
+    source: str, destination: str
+) -> None:
+    found = parsed(source, destination)
+    assert (found.source.kind, found.destination.kind) == (source, destination)
+    assert found.machine_sides == [side for side, kind in enumerate((source, destination)) if kind != "bucket"]
+    assert TransferRequest.from_document(found.to_document()) == found
+
+
+@pytest.mark.parametrize(("source", "destination"), [("hdfs", "machine"), ("machine", "hdfs"), ("hdfs", "hdfs")])
+@pytest.mark.parametrize(
+    ("key", "value", "why"),
+    [
+        ("hardLinks", True, "HDFS has none"),
+        ("sparse", True, "HDFS has none"),
+        ("specialFiles", True, "HDFS has none"),
+        ("owners", "numeric", "not carried from or to HDFS yet"),
+        ("owners", "names", "not carried from or to HDFS yet"),
+        ("xattrs", True, "not carried from or to HDFS yet"),
+        ("acls", True, "not carried from or to HDFS yet"),
+    ],
+)
+def test_nothing_is_preserved_from_or_to_hdfs(source: str, destination: str, key: str, value: object, why: str) -> None:
+    (problem,) = refused(source, destination, preserve={key: value})
+    side = "source" if source == "hdfs" else "destination"
+    said = "true" if value is True else repr(value)
+    assert problem.startswith(f"$.preserve.{key}: {said}, and $.{side} is HDFS: ")
+    assert why in problem
+    assert problem.endswith("; leave it out")
+
+
+@pytest.mark.parametrize("destination", ["machine", "hdfs"])
+@pytest.mark.parametrize(
+    ("keys", "field", "words"),
+    [
+        ({"links": "follow"}, "links", "HDFS has no links"),
+        ({"select": {"pathsFrom": "/list"}}, "select.pathsFrom", "the list is a file of a machine"),
+        ({"select": {"oneFileSystem": True}}, "select.oneFileSystem", "no mounted file systems"),
+    ],
+)
+def test_what_only_a_machines_tree_has_is_refused_of_a_source(
+    destination: str, keys: dict[str, Any], field: str, words: str
+) -> None:
+    (problem,) = refused("hdfs", destination, **keys)
+    assert problem.startswith(f"$.{field}: ")
+    assert words in problem
+    assert parsed("machine", "hdfs", **keys)
+
+
+@pytest.mark.parametrize("source", ["machine", "hdfs"])
+def test_nothing_is_kept_or_removed_at_a_destination(source: str) -> None:
+    (problem,) = refused(source, "hdfs", keepReplaced=".replaced")
+    assert problem.startswith("$.keepReplaced: '.replaced', and $.destination is HDFS: ")
+    (problem,) = refused(source, "hdfs", delete=True, confirmDelete="without-dry-run")
+    assert problem.startswith("$.delete: true, and $.destination is HDFS: nothing is removed from HDFS yet; ")
+    assert "(dryRun: true)" in problem
+    assert "hdfs dfs -rm" in problem
+    assert parsed(source, "hdfs", delete=True, dryRun=True), "it lists what would be removed"
+
+
+def test_a_mirror_of_hdfs_on_a_machine_may_remove_and_keep() -> None:
+    assert parsed("hdfs", "machine", delete=True, confirmDelete="without-dry-run", keepReplaced=".replaced")
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("/a//b", "has an empty name"),
+        ("//a", "has an empty name"),
+        ("/a/./b", "has '.' as a name"),
+        ("/a/../b", "contains '..'"),
+        ("/a/b:c", "has a ':'"),
+        ("/.reserved", "is below /.reserved"),
+        ("/.reserved/raw/a", "is below /.reserved"),
+        ("/.reserved/", "is below /.reserved"),
+    ],
+)
+def test_a_path_that_hdfs_would_not_take_is_refused_at_either_end(path: str, words: str) -> None:
+    (problem,) = refused(hdfs_source(paths=["/good", path]), "machine")
+    assert problem.startswith("$.source.paths[1]: ")
+    assert f"'{path}'" in problem
+    assert words in problem
+    (problem,) = refused(hdfs_source(paths=["/good", {"path": path, "as": "here"}]), "machine")
+    assert problem.startswith("$.source.paths[1].path: ")
+    (problem,) = refused("machine", hdfs_destination(path=path))
+    assert problem.startswith("$.destination.path: ")
+    assert words in problem
+
+
+@pytest.mark.parametrize("path", ["/", "/a/", "/a/.snapshot/s0/b", "/a/.hidden", "/a b/.reserved"])
+def test_other_paths_are_taken_of_a_source_snapshots_too(path: str) -> None:
+    assert parse_request({"source": hdfs_source(paths=[path]), "destination": MACHINES["destination"]}, LIMITS)
+
+
+def test_nothing_is_written_into_a_snapshot() -> None:
+    (problem,) = refused("machine", hdfs_destination(path="/a/.snapshot/s0"))
+    assert problem.startswith("$.destination.path: '/a/.snapshot/s0' is in a snapshot")
+
+
+@pytest.mark.parametrize("kind", ["machine", "hdfs"])
+def test_nothing_lands_in_hdfs_under_a_name_that_it_does_not_take(kind: str) -> None:
+    source = {**SOURCES[kind], "paths": [{"path": "/a", "as": "run/10:30"}, {"path": "/b", "as": ".snapshot"}]}
+    problems = refused(source, "hdfs")
+    assert [problem.partition(": ")[0] for problem in problems] == ["$.source.paths[0].as", "$.source.paths[1].as"]
+    assert all(problem.endswith("give another path to land as") for problem in problems)
+
+
+def test_a_path_of_a_machine_that_would_land_so_is_refused_and_gets_another_name() -> None:
+    source = {**SOURCES["machine"], "paths": ["/data/10:30"]}
+    (problem,) = refused(source, "hdfs")
+    assert problem.startswith("$.source.paths[0]: it lands as '10:30', and HDFS takes no name with ':'")
+    named = {**source, "paths": [{"path": "/data/10:30", "as": "10-30"}, "/data/of:many/"]}
+    assert parse_request({"source": named, "destination": DESTINATIONS["hdfs"]}, LIMITS)
+    assert len(refused(hdfs_source(paths=["/data/10:30"]), "hdfs")) == 1, "one path is told once"
+
+
+@pytest.mark.parametrize(
+    ("chunk", "block", "is_taken"),
+    [(64, 128, False), ("64MiB", 128, False), (128, 128, True), (256, 128, True), (64, None, True), (None, 256, True)],
+)
+def test_chunks_are_whole_blocks(chunk: int | str | None, block: int | None, is_taken: bool) -> None:
+    there = hdfs_destination(**({} if block is None else {"blockSizeMiB": block}))
+    keys = {} if chunk is None else {"chunkSizeMiB": chunk}
+    if is_taken:
+        assert parse_request({"source": SOURCES["hdfs"], "destination": there, **keys}, LIMITS)
+        return
+    assert refused("hdfs", there, **keys) == [
+        "$.chunkSizeMiB: 64, and $.destination is HDFS: its blockSizeMiB is 128, and chunks are whole blocks; give 128 "
+        "or more, or a smaller blockSizeMiB"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "destination", "words"),
+    [
+        ("hdfs", "hdfs", "$.destination.workers[1]: '{id}' is a worker of the source as well; name another instance "),
+        (
+            "hdfs",
+            "machine",
+            "$.destination.instanceId: '{id}' is a worker of the source as well; name another instance ",
+        ),
+        ("machine", "hdfs", "$.destination.workers[1]: '{id}' is the source as well; name another instance "),
+    ],
+)
+def test_an_instance_is_at_one_end_alone(source: str, destination: str, words: str) -> None:
+    there = dict(DESTINATIONS[destination])
+    there |= {"instanceId": SOURCE_ID} if destination == "machine" else {"workers": [DESTINATION_ID, SOURCE_ID]}
+    (problem,) = refused(source, there)
+    assert problem.startswith(words.format(id=SOURCE_ID))
+    by_hand = {"hdfs hdfs": "hdfs dfs -cp", "hdfs machine": "hdfs dfs -get", "machine hdfs": "hdfs dfs -put"}
+    assert by_hand[f"{source} {destination}"] in problem
+
+
+def test_no_more_workers_serve_than_a_transfer_can_name() -> None:
+    assert parse_request({"source": hdfs_source(6), "destination": hdfs_destination(6)}, LIMITS)
+    assert refused(hdfs_source(7), hdfs_destination(6)) == [
+        "$.source.workers: source and destination have 13 machines together; name 12 in all at most"
+    ]
+    (problem,) = refused(hdfs_source(7), "bucket")
+    assert problem.startswith("$.source.workers: 7 machines, and $.destination is a bucket")
+    (problem,) = refused(hdfs_source(2), hdfs_destination(1), profile="measure")
+    assert problem.endswith("; name one")
+    assert parse_request({"source": hdfs_source(), "destination": hdfs_destination(), "profile": "measure"}, LIMITS)
+
+
+def test_a_region_of_workers_is_enrolled() -> None:
+    (problem,) = refused(hdfs_source(region="ap-south-1"))
+    assert problem.startswith("$.source.region: 'ap-south-1' is not enrolled")
