@@ -92,7 +92,7 @@ function checkListening(start: ObjectStart, deployment: string, enrolled: readon
     throw new ConfigurationError(
       `${key}.windowSeconds`,
       windowSeconds,
-      `each object starts a transfer of its own, as the source is a machine; leave it out, or write ` +
+      `each object starts a transfer of its own, as the source is no bucket; leave it out, or write ` +
         `"source": {"kind": "bucket", "bucket": ${JSON.stringify(bucket)}, "region": …}, and objects are collected`,
     );
   }

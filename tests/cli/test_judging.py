@@ -37,6 +37,15 @@ def test_no_bad_request_is_started(account: Account, tmp_path: Path, path: Path)
     assert "InvalidRequest: $" in answer.stderr
 
 
+@pytest.mark.parametrize(
+    "path", sorted((EXAMPLES / "transfer-request").glob("*hdfs*.json")), ids=lambda path: path.stem
+)
+def test_a_request_with_hdfs_at_an_end_is_started(account: Account, tmp_path: Path, path: Path) -> None:
+    document = json.loads(path.read_text())
+    assert start(tmp_path, document).exit_code == 0
+    assert [json.loads(one["input"]) for one in account.started] == [document]
+
+
 def test_a_key_that_is_mistyped_is_named_and_the_name_stays_free(account: Account, tmp_path: Path) -> None:
     answer = start(tmp_path, {**REQUEST, "relays": {"pair": 3}}, "--name", "nightly")
     assert (answer.exit_code, account.started) == (ExitCode.REQUEST, [])

@@ -1,4 +1,4 @@
-"""The kinds of ends that a request may name, told apart by `kind`; without it an end is a machine."""
+"""The kinds of ends that a request may name, told apart by `kind`; without it an end is what it names."""
 
 from typing import Annotated, Any
 

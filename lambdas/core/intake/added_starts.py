@@ -153,7 +153,7 @@ def _of_listening(start: ObjectStart, request: TransferRequest) -> Iterator[str]
     source = request.source
     if not isinstance(source, BucketEnd):
         yield (
-            "$.request.source: its source is a machine, and each object would start a transfer of its own; write "
+            "$.request.source: its source is no bucket, and each object would start a transfer of its own; write "
             f'"source": {{"kind": "bucket", "bucket": "{start.bucket}", "region": …}}, or add it to cpt.starts.objects '
             "in cdk.json"
         )
