@@ -10,7 +10,7 @@ from local.hadoop.machine import Machine
 
 NAME_NODE_PORTS = (8020, 9870)
 DATA_NODE_PORTS = (9866, 9867, 9864)
-SMALLEST_BLOCK_BYTES = 4096
+SMALLEST_BLOCK_BYTES = 512
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,16 @@
 //! The ends of a command, each of its kind.
 
 use std::fs::File;
-use std::sync::Arc;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
 
 use aws_credential_types::provider::SharedCredentialsProvider;
 use cpt_control_aws::aws::Aws;
 use cpt_control_aws::clients::http_client;
 use cpt_control_aws::credentials::Holder;
-use cpt_ends_hdfs::cluster::Cluster;
+use cpt_control_aws::names::Names;
+use cpt_ends_hdfs::cluster::{Cluster, Lookup, resolve_by};
 use cpt_ends_hdfs::destination as hdfs_destination;
 use cpt_ends_hdfs::source as hdfs_source;
 use cpt_ends_posix::{PosixDestination, PosixSource};
@@ -151,9 +154,25 @@ pub fn receiving_destination(command: &Receive, asker: &Asker<'_>) -> Result<(Bo
     }
 }
 
-/// The cluster of this machine, as a user of it; the failure is that of an end's machine.
-pub fn cluster(user: &HdfsUser) -> Result<Cluster, CliError> {
-    Cluster::of_machine(user.as_str()).map_err(|error| CliError::failed(Failure::DestinationError, error))
+/// The cluster of this machine, as a user of it.
+pub fn cluster(user: &HdfsUser, failure: Failure) -> Result<Cluster, CliError> {
+    resolve_by(lookup);
+    Cluster::of_machine(user.as_str()).map_err(|error| CliError::failed(failure, error))
+}
+
+/// Addresses of `host:port`, by the daemon's own resolver.
+fn lookup(host: String) -> Lookup {
+    static NAMES: OnceLock<Names> = OnceLock::new();
+    Box::pin(async move {
+        if let Ok(address) = host.parse() {
+            return Ok(vec![address]);
+        }
+        let wrong = || io::Error::new(io::ErrorKind::InvalidInput, format!("{host} is not host:port"));
+        let (name, port) = host.rsplit_once(':').ok_or_else(wrong)?;
+        let port = port.parse().map_err(|_| wrong())?;
+        let found = NAMES.get_or_init(Names::default).lookup(name).await?;
+        Ok(found.into_iter().map(|address| SocketAddr::new(address, port)).collect())
+    })
 }
 
 fn source_of_hdfs(end: &HdfsSource) -> Result<hdfs_source::HdfsSource, CliError> {
@@ -161,8 +180,7 @@ fn source_of_hdfs(end: &HdfsSource) -> Result<hdfs_source::HdfsSource, CliError>
         path: path.path().as_str().to_owned(),
         lands_as: path.lands_as().map(|path| path.as_str().to_owned()),
     });
-    let cluster = Cluster::of_machine(end.user.as_str()).map_err(|error| CliError::failed(Failure::SurveyProblem, error))?;
-    Ok(hdfs_source::HdfsSource::new(cluster, asked.collect()))
+    Ok(hdfs_source::HdfsSource::new(cluster(&end.user, Failure::SurveyProblem)?, asked.collect()))
 }
 
 fn destination_in_hdfs(end: &HdfsDestination, keep: Option<&KeepName>) -> Result<hdfs_destination::HdfsDestination, CliError> {
@@ -173,7 +191,7 @@ fn destination_in_hdfs(end: &HdfsDestination, keep: Option<&KeepName>) -> Result
         replication: end.replication.map(|replication| replication.get().into()),
         block_bytes: end.block_size_bytes.map(Into::into),
     };
-    Ok(hdfs_destination::HdfsDestination::new(cluster(&end.user)?, end.path.as_str()).storing(stored))
+    Ok(hdfs_destination::HdfsDestination::new(cluster(&end.user, Failure::DestinationError)?, end.path.as_str()).storing(stored))
 }
 
 fn directory(end: &MachineDestination, keep: Option<&KeepName>, transfer: &TransferId) -> PosixDestination {

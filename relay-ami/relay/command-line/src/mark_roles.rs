@@ -19,7 +19,10 @@ pub fn mark(scan: &ScanMark) -> Result<ExitCode, CliError> {
     let name = scan.name.as_str();
     let (path, put) = match &scan.end {
         DestinationEnd::Machine(end) => (&end.path, posix::mark(end.path.as_str().as_bytes(), name, scan.present)),
-        DestinationEnd::Hdfs(end) => (&end.path, hdfs::mark(&kinds::cluster(&end.user)?, end.path.as_str().as_bytes(), name, scan.present)),
+        DestinationEnd::Hdfs(end) => (
+            &end.path,
+            hdfs::mark(&kinds::cluster(&end.user, Failure::DestinationError)?, end.path.as_str().as_bytes(), name, scan.present),
+        ),
         DestinationEnd::Bucket(_) => return Err(CliError::Usage("end.kind is bucket, which has no directories for marks".to_owned())),
     };
     put.map_err(|error| CliError::failed(Failure::DestinationError, format!("{path}: {error}")))?;
@@ -28,7 +31,7 @@ pub fn mark(scan: &ScanMark) -> Result<ExitCode, CliError> {
 
 /// Looks for it.
 pub fn marked(scan: &ScanMarked) -> Result<ExitCode, CliError> {
-    let cluster = if let SourceEnd::Hdfs(end) = &scan.end { Some(kinds::cluster(&end.user)?) } else { None };
+    let cluster = if let SourceEnd::Hdfs(end) = &scan.end { Some(kinds::cluster(&end.user, Failure::SurveyProblem)?) } else { None };
     let look = |path: &[u8], name: &str| match &cluster {
         Some(cluster) => hdfs::is_marked(cluster, path, name),
         None => posix::is_marked(path, name),

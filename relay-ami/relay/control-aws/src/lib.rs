@@ -12,5 +12,5 @@ mod chunk_changes;
 pub mod clients;
 pub mod credentials;
 mod leases;
-mod names;
+pub mod names;
 pub mod proxy;

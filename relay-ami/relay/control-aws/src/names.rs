@@ -3,6 +3,8 @@
 //! The daemon is linked statically. The C library's `getaddrinfo` would load modules of the machine's own C library, which is of
 //! another version, into the same process, and crash where `/etc/nsswitch.conf` names one.
 
+use std::io;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -39,6 +41,25 @@ impl Names {
     }
 }
 
+impl Names {
+    /// The addresses of a name.
+    ///
+    /// # Errors
+    ///
+    /// If no name server knows it, or none answers in time.
+    pub async fn lookup(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+        let found = match self.resolver() {
+            // A lookup that its caller gives up would not be noticed as one that fails.
+            Ok(resolver) => tokio::time::timeout(LOOKUP, resolver.lookup_ip(name)).await.unwrap_or(Err(NetError::Timeout)),
+            Err(error) => Err(error),
+        };
+        found.map(|addresses| addresses.iter().collect()).map_err(|error| {
+            *lock(&self.resolver) = None;
+            io::Error::other(error)
+        })
+    }
+}
+
 impl std::fmt::Debug for Names {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Names")
@@ -47,16 +68,6 @@ impl std::fmt::Debug for Names {
 
 impl ResolveDns for Names {
     fn resolve_dns<'a>(&'a self, name: &'a str) -> DnsFuture<'a> {
-        DnsFuture::new(async move {
-            let found = match self.resolver() {
-                // A lookup that its caller gives up would not be noticed as one that fails.
-                Ok(resolver) => tokio::time::timeout(LOOKUP, resolver.lookup_ip(name)).await.unwrap_or(Err(NetError::Timeout)),
-                Err(error) => Err(error),
-            };
-            found.map(|addresses| addresses.iter().collect()).map_err(|error| {
-                *lock(&self.resolver) = None;
-                ResolveDnsError::new(error)
-            })
-        })
+        DnsFuture::new(async move { self.lookup(name).await.map_err(ResolveDnsError::new) })
     }
 }

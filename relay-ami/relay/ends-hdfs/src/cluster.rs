@@ -4,10 +4,11 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+pub use hdfs_native::names::{Lookup, resolve_by};
 use hdfs_native::{Client, ClientBuilder};
-use tokio::runtime::Runtime;
+use tokio::runtime::{Handle, Runtime};
 use tokio::task::JoinHandle;
 
 use crate::configuration::Configuration;
@@ -26,8 +27,17 @@ struct Inner {
     user: String,
     /// `hdfs://` and the name service, or host and port of the name node.
     name: String,
-    /// Gone only while this is dropped.
-    runtime: Option<Runtime>,
+    runtime: Handle,
+}
+
+/// One for all clusters of the process: connections to data nodes are kept for whoever needs one next.
+fn runtime() -> io::Result<&'static Runtime> {
+    static RUNTIME: OnceLock<Runtime> = OnceLock::new();
+    if let Some(runtime) = RUNTIME.get() {
+        return Ok(runtime);
+    }
+    let made = tokio::runtime::Builder::new_multi_thread().worker_threads(RUNTIME_THREADS).thread_name("hdfs").enable_all().build()?;
+    Ok(RUNTIME.get_or_init(|| made))
 }
 
 impl Cluster {
@@ -62,10 +72,10 @@ impl Cluster {
             .with_config_dir(configuration.directory.display().to_string())
             .with_config([("dfs.client.socket-timeout", SILENT_MS)])
             .with_user(user)
-            .with_io_runtime(runtime.handle().clone())
+            .with_io_runtime(runtime.clone())
             .build()
             .map_err(|error| io::Error::other(format!("{name}: {error}")))?;
-        Ok(Self(Arc::new(Inner { client, user: user.to_owned(), name, runtime: Some(runtime) })))
+        Ok(Self(Arc::new(Inner { client, user: user.to_owned(), name, runtime })))
     }
 
     pub(crate) fn client(&self) -> &Client {
@@ -86,28 +96,12 @@ impl Cluster {
 
     /// Runs a call on this thread until it is answered.
     pub(crate) fn wait<T>(&self, call: impl Future<Output = T>) -> T {
-        self.runtime().block_on(call)
+        self.0.runtime.block_on(call)
     }
 
     /// Runs a call beside this thread.
     pub(crate) fn spawn<T: Send + 'static>(&self, call: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
-        self.runtime().spawn(call)
-    }
-
-    /// # Panics
-    /// Never: the runtime is there until this is dropped.
-    #[allow(clippy::expect_used, reason = "an Option only so that dropping can take it")]
-    fn runtime(&self) -> &Runtime {
-        self.0.runtime.as_ref().expect("until it is dropped")
-    }
-}
-
-impl Drop for Inner {
-    fn drop(&mut self) {
-        // It may be dropped by one of its own threads, which cannot wait for itself.
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
+        self.0.runtime.spawn(call)
     }
 }
 

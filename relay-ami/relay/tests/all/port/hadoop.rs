@@ -107,6 +107,12 @@ impl Directory {
         found.into_iter().map(|found| found.path.rsplit('/').next().unwrap().to_owned()).collect()
     }
 
+    /// Appends the blocks of files to another one.
+    pub fn join(&self, target: &str, sources: &[&str]) {
+        let sources: Vec<String> = sources.iter().map(|source| self.at(source)).collect();
+        self.wait(self.of.client.concat(&self.at(target), &sources)).unwrap();
+    }
+
     pub fn remove(&self, path: &str) {
         assert!(self.wait(self.of.client.delete(&self.at(path), true)).unwrap(), "{path} was not there");
     }

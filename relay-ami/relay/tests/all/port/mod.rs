@@ -9,6 +9,7 @@ mod bucket_source;
 mod destination;
 pub mod hadoop;
 mod hdfs;
+mod hdfs_shared;
 mod memory;
 mod memory_mirrored;
 mod memory_source;
