@@ -66,7 +66,7 @@ def add(name: Transfer, machine: Machine, *, local: Local = False) -> NoReturn:
     say(
         f"cpt: {machine} cannot join '{name}': what the machines of a transfer share is under a key that names all of "
         f"them, and has been since it began. Let it end or cancel it (cpt cancel {name}{and_local()}), then start a "
-        f"transfer whose instanceIds have {machine} too: what has arrived is compared, and not sent again",
+        f"transfer that names {machine} at that end too: what has arrived is compared, and not sent again",
         err=True,
     )
     raise typer.Exit(ExitCode.USAGE)

@@ -109,7 +109,7 @@ def test_no_machine_can_be_added_and_what_to_do_is_said() -> None:
     assert answer.exit_code == ExitCode.USAGE
     assert f"{MACHINE} cannot join 'nightly'" in answer.stderr
     assert "cpt cancel nightly" in answer.stderr
-    assert "instanceIds" in answer.stderr
+    assert f"a transfer that names {MACHINE} at that end too" in " ".join(answer.stderr.split())
 
 
 @pytest.mark.parametrize(
