@@ -12,6 +12,7 @@ from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.handlers.states.estimate_transfer import EstimateInput, estimate_transfer
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
+from lambdas.handlers.states.start_transfer import StartInput, start_transfer
 from lambdas.handlers.states.validate_request import ValidateInput, validate_request
 from tests.lambdas.buckets import ALLOWED, bucket
 from tests.lambdas.builders import DESTINATION_ID, IRELAND, SOURCE_ID, WEST, request, survey, transfer
@@ -88,6 +89,23 @@ def test_relays_stand_beside_both_clusters() -> None:
     begin(cloud, accepted, wanted)
     spawn_relays(SpawnInput(transfer=accepted, estimate=wanted), cloud.world)
     assert [len(cloud.compute[region].launches) for region in (WEST, IRELAND)] == [1, 1]
+
+
+def test_workers_are_started_each_in_its_seat_and_told_of_hdfs() -> None:
+    accepted = between_clusters(2, 2, source={"runAs": "hadoop"}, destination={"replication": 2})
+    cloud = begun(accepted)
+    assert start_transfer(StartInput(transfer=accepted, task_token="token-a"), cloud.world)["started"]
+    sent = [
+        (command["seat"], instance_ids, command["end"])
+        for region in (IRELAND, WEST)
+        for _, instance_ids, command in cloud.commands[region].sent
+        if command
+    ]
+    machines = [*machine_ids(DESTINATION_ID, 2), *machine_ids(SOURCE_ID, 2)]
+    assert [(seat, ids) for seat, ids, _ in sorted(sent)] == list(zip(("r0", "r1", "s0", "s1"), machines, strict=True))
+    there = {"kind": "hdfs", "user": "etl", "path": "/backup", "replication": 2}
+    here = {"kind": "hdfs", "user": "etl", "paths": ["/warehouse/sales"], "runAs": "hadoop"}
+    assert [end for _, _, end in sorted(sent)] == [there, there, here, here]
 
 
 def test_workers_move_what_as_many_machines_do() -> None:
