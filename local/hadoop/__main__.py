@@ -1,18 +1,21 @@
 """A Hadoop on 127.0.0.1 for tests of other languages and for a person: `python -m local.hadoop`.
 
-It prints one line of JSON when it is ready, and ends with its standard input or by SIGTERM.
+It prints one line of JSON when it is ready, and ends with its standard input or by SIGTERM. Lines of its standard
+input end and start daemons, `name` or `data-0`, `data-1`, …; each is answered by a line of JSON:
+
+    kill NAME       at once; `stop NAME`: by itself
+    start NAME
+    live COUNT      wait until the name node serves, and so many data nodes are live
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import signal
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from local.hadoop.cluster import HadoopCluster
 from local.hadoop.errors import HadoopError, HadoopMissingError
@@ -28,7 +31,9 @@ MISSING = 3
 def main(words: list[str]) -> int:
     """Run a cluster; returns the exit code."""
     options = Options()
-    parser = argparse.ArgumentParser(prog="python -m local.hadoop", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m local.hadoop", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data-nodes", type=int, default=2)
     parser.add_argument("--replication", type=int, default=options.replication)
     parser.add_argument("--block-size", type=int, default=options.block_bytes, help="bytes, a multiple of 512")
@@ -37,15 +42,12 @@ def main(words: list[str]) -> int:
     options = Options(replication=asked.replication, block_bytes=asked.block_size)
     signal.signal(signal.SIGTERM, _end)
     try:
+        runtime = prepare()
         with tempfile.TemporaryDirectory(prefix="hadoop-") as own:
             folder = (asked.folder or Path(own)).resolve()
             folder.mkdir(parents=True, exist_ok=True)
-            with on_loopback(prepare(), folder, asked.data_nodes, options) as cluster:
-                cluster.write_script(folder / "hdfs")
-                sys.stdout.write(json.dumps({**described(cluster), "hdfs": str(folder / "hdfs")}) + "\n")
-                sys.stdout.flush()
-                while os.read(sys.stdin.fileno(), 4096):
-                    pass
+            with on_loopback(runtime, folder, asked.data_nodes, options, ends_with_thread=True) as cluster:
+                _serve(cluster, folder / "hdfs")
     except HadoopMissingError as missing:
         sys.stderr.write(f"{missing}\n")
         return MISSING
@@ -55,15 +57,48 @@ def main(words: list[str]) -> int:
     return 0
 
 
-def described(cluster: HadoopCluster) -> dict[str, Any]:
-    """What a client needs: directory of the configuration, addresses and process ids."""
-    return {
-        "conf": str(cluster.conf),
-        "nameNode": cluster.address,
-        "webHdfs": cluster.web_address,
-        "nameNodePid": cluster.name_node.pid,
-        "dataNodePids": [daemon.pid for daemon in cluster.data_nodes],
-    }
+def _serve(cluster: HadoopCluster, script: Path) -> None:
+    """Say what a client needs, then do what the lines of standard input ask for."""
+    cluster.write_script(script)
+    _say(
+        conf=str(cluster.conf),
+        nameNode=cluster.address,
+        webHdfs=cluster.web_address,
+        hdfs=str(script),
+        pids=_pids(cluster),
+    )
+    for line in sys.stdin:
+        try:
+            _obey(cluster, line.split())
+        except (HadoopError, TimeoutError, ValueError) as error:
+            _say(error=f"{line.strip()}: {error}")
+        else:
+            _say(pids=_pids(cluster))
+
+
+def _obey(cluster: HadoopCluster, words: list[str]) -> None:
+    """Do what a line asks for. Raises HadoopError, TimeoutError or ValueError."""
+    match words:
+        case ["live", count]:
+            cluster.wait_live(int(count))
+        case ["kill", name]:
+            cluster.daemon(name).kill()
+        case ["stop", name]:
+            cluster.daemon(name).stop()
+        case ["start", name]:
+            cluster.daemon(name).start()
+        case _:
+            raise ValueError("this is none of kill NAME, stop NAME, start NAME, live COUNT")
+
+
+def _pids(cluster: HadoopCluster) -> dict[str, int]:
+    """Process ids of the daemons that run, by their names."""
+    return {daemon.machine.name: daemon.pid for daemon in cluster.daemons if daemon.runs}
+
+
+def _say(**words: object) -> None:
+    sys.stdout.write(json.dumps(words) + "\n")
+    sys.stdout.flush()
 
 
 def _end(number: int, frame: object) -> None:

@@ -41,6 +41,18 @@ class HadoopCluster:
         self.data_nodes = [self._daemon(DATA_NODE, machine) for machine in data_nodes]
 
     @property
+    def daemons(self) -> list[Daemon]:
+        """The name node, then the data nodes."""
+        return [self.name_node, *self.data_nodes]
+
+    def daemon(self, name: str) -> Daemon:
+        """That of a machine's name. Raises HadoopError."""
+        found = [daemon for daemon in self.daemons if daemon.machine.name == name]
+        if not found:
+            raise HadoopError(f"no {name}: there are {', '.join(daemon.machine.name for daemon in self.daemons)}")
+        return found[0]
+
+    @property
     def address(self) -> str:
         """`ADDRESS:PORT` of the name node's RPC."""
         return f"{self.name_node.machine.address}:{self.name_node.machine.ports[0]}"
@@ -87,7 +99,7 @@ class HadoopCluster:
         """
 
         def is_so() -> bool:
-            for daemon in (self.name_node, *self.data_nodes):
+            for daemon in self.daemons:
                 daemon.check()
             said = jmx.named(self.name_node.machine, "NameNode", "NameNodeInfo")
             if said is None or said["Safemode"]:
@@ -139,7 +151,7 @@ class HadoopCluster:
 
     def _configure(self) -> None:
         name_node = self.name_node.machine
-        machines = [daemon.machine for daemon in (self.name_node, *self.data_nodes)]
+        machines = [daemon.machine for daemon in self.daemons]
         for machine in machines:
             machine.temporary.mkdir(parents=True, exist_ok=True)
             self._write(machine.conf, name_node, machine)

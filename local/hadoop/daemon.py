@@ -34,7 +34,9 @@ class Daemon:
         return self._process.pid
 
     def start(self) -> None:
-        """Start it; returns at once."""
+        """Start it; returns at once. Raises HadoopError if it runs."""
+        if self._process is not None and self._process.poll() is None:
+            raise HadoopError(f"{self.machine.name} runs already")
         self.machine.log.parent.mkdir(parents=True, exist_ok=True)
         with self.machine.log.open("ab") as log:
             self._process = subprocess.Popen(

@@ -56,6 +56,7 @@ def on_instances(
 def _machine(cloud: LocalCloud, instance_id: str, name: str, address: str, ports: tuple[int, ...]) -> Machine:
     home = cloud.state.instances / instance_id
     environment = environment_of(home)
+    namespace = namespace_of(cloud, instance_id) if cloud.config.instances == "netns" else ""
     return Machine(
         name=name,
         address=address,
@@ -64,7 +65,8 @@ def _machine(cloud: LocalCloud, instance_id: str, name: str, address: str, ports
         conf=Path(environment["HADOOP_CONF_DIR"]),
         log=cloud.state.logs / "instances" / instance_id / f"hadoop-{name}.log",
         environment=environment,
-        namespace=namespace_of(cloud, instance_id) if cloud.config.instances == "netns" else "",
+        prefix=("nsenter", f"--net=/run/netns/{namespace}", "--") if namespace else (),
+        namespace=namespace,
     )
 
 

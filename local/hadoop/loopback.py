@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,12 +17,19 @@ from local.hadoop.settings import DATA_NODE_PORTS, NAME_NODE_PORTS, Options
 
 @contextmanager
 def on_loopback(
-    runtime: Runtime, folder: Path, data_nodes: int = 2, options: Options | None = None
+    runtime: Runtime,
+    folder: Path,
+    data_nodes: int = 2,
+    options: Options | None = None,
+    *,
+    ends_with_thread: bool = False,
 ) -> Iterator[HadoopCluster]:
     """A running cluster with free ports, which keeps all its files in `folder`; `folder`/conf is for clients.
 
-    Raises HadoopError or TimeoutError.
+    `ends_with_thread`: a daemon is killed when the thread that started it ends, however that comes about, where there
+    is a `setpriv`. Raises HadoopError or TimeoutError.
     """
+    bound = ("setpriv", "--pdeathsig", "KILL", "--") if ends_with_thread and shutil.which("setpriv") else ()
     counts = [len(NAME_NODE_PORTS), *[len(DATA_NODE_PORTS)] * data_nodes]
     with ports.kept(sum(counts)) as free:
         # A user of Hadoop may have settings of his own in his environment.
@@ -36,6 +44,7 @@ def on_loopback(
                 conf=folder / name / "conf",
                 log=folder / f"{name}.log",
                 environment=environment,
+                prefix=bound,
             )
             for name, count in zip(names, counts, strict=True)
         ]

@@ -14,9 +14,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Machine:
-    """An address with its ports, directories and environment; `namespace`: its network namespace, if it has one.
+    """An address with its ports, directories and environment.
 
     `ports`: of a name node RPC and HTTP, of a data node data, IPC and HTTP. `folder`: what the daemon keeps.
+    `prefix`: what stands before a command to run it here. `namespace`: its network namespace, if it has one.
     """
 
     name: str
@@ -26,12 +27,8 @@ class Machine:
     conf: Path
     log: Path
     environment: Mapping[str, str]
+    prefix: tuple[str, ...] = ()
     namespace: str = ""
-
-    @property
-    def prefix(self) -> list[str]:
-        """What stands before a command to run it here."""
-        return ["nsenter", f"--net=/run/netns/{self.namespace}", "--"] if self.namespace else []
 
     @property
     def temporary(self) -> Path:

@@ -21,15 +21,17 @@ from local.hadoop.settings import Options
 ONE_NODE = Options(replication=1)
 
 
-def prepare(*sections: str) -> Runtime:
+def prepare(*more: str) -> Runtime:
     """What runs Hadoop on this machine; fetches and makes what is missing, a minute the first time.
 
-    `sections`: of jars.lock; HDFS alone unless given. Raises HadoopMissingError, DigestError.
+    `more`: sections of jars.lock beside that of HDFS. Raises HadoopMissingError, DigestError.
     """
     found = java.find()
-    runtime = Runtime(found, jars.class_path(found, *(sections or (jars.HDFS,))))
+    runtime = Runtime(found, jars.class_path(found, jars.HDFS))
     archive = once(f"classes-{_key(runtime)}.jsa", lambda target: _make(runtime, target))
-    return replace(runtime, options=(f"-XX:SharedArchiveFile={archive}",) if archive.stat().st_size else ())
+    options = (f"-XX:SharedArchiveFile={archive}",) if archive.stat().st_size else ()
+    # Java takes the file with any class path that begins as the one that it was made with.
+    return Runtime(found, (*runtime.jars, *jars.class_path(found, *more)), options)
 
 
 def _key(runtime: Runtime) -> str:
