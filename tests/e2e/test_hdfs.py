@@ -120,3 +120,43 @@ def test_a_tree_of_one_hdfs_comes_to_another_one_by_all_workers_of_both(hdfs: Hd
     listed = hdfs.destination.hadoop.shell("-ls", "-R", "/out/whole")
     assert ".cpt-partial-" not in listed, "nothing but the files asked for"
     assert {seat["seatId"] for seat in run.report["seats"]} == {"s0", "s1", "r0", "r1"}
+
+
+def test_what_lies_in_hdfs_becomes_objects_of_a_bucket_and_comes_back(hdfs: Hdfs, tmp_path: Path) -> None:
+    root = make_set(tmp_path / "set", 2)
+    hdfs.source.put(root, "/in/to-bucket")
+    bucket = {"kind": "bucket", "bucket": BUCKET, "prefix": "from-hdfs/", "region": OTHER}
+    there = {"source": hdfs.source.end(paths=["/in/to-bucket/set/"]), "destination": bucket, "chunkSizeMiB": 8}
+    assert_whole(hdfs, hdfs.account.run(there, "hdfs-to-bucket"), "hdfs-to-bucket")
+    objects = hdfs.account.cloud.client("s3", OTHER).list_objects_v2(Bucket=BUCKET, Prefix="from-hdfs/")["Contents"]
+    files = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.is_file()}
+    assert {item["Key"].removeprefix("from-hdfs/"): item["Size"] for item in objects} == {
+        name: path.stat().st_size for name, path in files.items()
+    }
+    back = {"source": bucket, "destination": hdfs.destination.end(path="/out/from-bucket"), "chunkSizeMiB": 4}
+    assert_whole(hdfs, hdfs.account.run(back, "bucket-to-hdfs"), "bucket-to-hdfs")
+    got = hdfs.destination.get("/out/from-bucket", tmp_path / "got")
+    assert {path.relative_to(got).as_posix() for path in got.rglob("*") if path.is_file()} == set(files)
+    assert all((got / name).read_bytes() == path.read_bytes() for name, path in files.items())
+
+
+def test_a_second_run_sends_what_differs(hdfs: Hdfs, tmp_path: Path) -> None:
+    root = make_set(tmp_path / "set", 3)
+    hdfs.source.put(root, "/in/again")
+    request = {
+        "source": hdfs.source.end(paths=["/in/again/set"]),
+        "destination": hdfs.destination.end(path="/out/again"),
+        "relays": {"pairs": 0},
+        "chunkSizeMiB": 4,
+        "preTest": False,
+    }
+    first = hdfs.account.run(request, "first-into-hdfs")
+    assert_whole(hdfs, first, "first-into-hdfs")
+    (root / "deep" / "er ä" / "small 3.bin").write_bytes(b"changed")
+    hdfs.source.hadoop.shell("-put", "-f", "-p", str(root / "deep" / "er ä" / "small 3.bin"), "/in/again/set/deep/er ä/")
+    hdfs.source.hadoop.shell("-chown", "-R", USER, "/in/again")
+    second = hdfs.account.run(request, "second-into-hdfs")
+    assert_whole(hdfs, second, "second-into-hdfs")
+    assert second.report["bytes"] < 100, "what is there is not sent again"
+    got = hdfs.destination.get("/out/again/set", tmp_path / "got")
+    assert (got / "deep" / "er ä" / "small 3.bin").read_bytes() == b"changed"

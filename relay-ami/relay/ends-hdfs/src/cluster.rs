@@ -65,8 +65,7 @@ impl Cluster {
             let why = "is a cluster with Kerberos, to which this daemon does not speak yet: copy with DistCp";
             return Err(io::Error::new(io::ErrorKind::Unsupported, format!("{name} {why}")));
         }
-        let runtime =
-            tokio::runtime::Builder::new_multi_thread().worker_threads(RUNTIME_THREADS).thread_name("hdfs").enable_all().build()?;
+        let runtime = runtime()?.handle().clone();
         let client = ClientBuilder::new()
             .with_url(name.clone())
             .with_config_dir(configuration.directory.display().to_string())

@@ -47,8 +47,6 @@ const TAKES_NOTHING: [&str; 8] = [
 ];
 /// What the name node says where too few data nodes take a block: an exception of no class of its own.
 const TOO_FEW_NODES: [&str; 2] = ["could only be written to", "could only be replicated to"];
-/// Of a rename: what is in the place of a file, by its words.
-const DIRECTORY_IN_PLACE: [&str; 2] = ["must be both directories or both files", "is not empty"];
 
 impl Meaning {
     pub fn of(error: &HdfsError) -> Self {
@@ -67,7 +65,7 @@ impl Meaning {
         let says = |some: &[&str]| some.iter().any(|part| words.contains(part));
         if GONE.contains(&name) {
             Self::Gone
-        } else if IN_THE_WAY.contains(&name) || says(&DIRECTORY_IN_PLACE) {
+        } else if IN_THE_WAY.contains(&name) {
             Self::InTheWay
         } else if REFUSED.contains(&name) {
             Self::Refused
@@ -79,10 +77,15 @@ impl Meaning {
     }
 }
 
+/// What it says, without where in the name node's program that was said.
+pub fn words(error: &HdfsError) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}
+
 fn error_of(meaning: Meaning, words: String) -> io::Error {
     match meaning {
         Meaning::Gone => io::Error::new(io::ErrorKind::NotFound, words),
-        Meaning::InTheWay => io::Error::from_raw_os_error(Errno::ISDIR.raw_os_error()),
+        Meaning::InTheWay => in_the_way(),
         Meaning::Refused => io::Error::new(io::ErrorKind::InvalidInput, words),
         Meaning::TakesNothing => takes_nothing(words),
         Meaning::Passing => io::Error::other(words),
@@ -95,12 +98,17 @@ pub fn of_name_node(error: &HdfsError, what: impl Display) -> io::Error {
         Meaning::Passing => Meaning::TakesNothing,
         known => known,
     };
-    error_of(meaning, format!("{what}: {error}"))
+    error_of(meaning, format!("{what}: {}", words(error)))
+}
+
+/// The error of something else than a file in a file's place.
+pub fn in_the_way() -> io::Error {
+    io::Error::from_raw_os_error(Errno::ISDIR.raw_os_error())
 }
 
 /// The error of data that is read or written, or of a look.
 pub fn of_data(error: &HdfsError, what: impl Display) -> io::Error {
-    error_of(Meaning::of(error), format!("{what}: {error}"))
+    error_of(Meaning::of(error), format!("{what}: {}", words(error)))
 }
 
 #[cfg(test)]
@@ -115,6 +123,12 @@ mod tests {
     }
 
     #[test]
+    fn words_are_those_of_the_exception_and_not_of_its_stack() {
+        let said = of_name_node(&rpc("java.io.IOException", "No room\n\tat org.apache.hadoop.X.y(X.java:1)\n"), "/a").to_string();
+        assert_eq!(said, "/a: RPC error: java.io.IOException No room");
+    }
+
+    #[test]
     fn what_may_pass_concerns_the_destination_and_what_may_not_its_entry() {
         let conflict = Reach::Entry(SkipReason::DestinationConflict);
         let refused = Reach::Entry(SkipReason::DestinationRefused);
@@ -124,7 +138,6 @@ mod tests {
             (rpc("java.io.IOException", "File /a could only be written to 0 of the 1 minReplication nodes"), Reach::Destination),
             (rpc("org.apache.hadoop.fs.FileAlreadyExistsException", "/a already exists as a directory"), conflict),
             (rpc("org.apache.hadoop.fs.ParentNotDirectoryException", "/a is not a directory"), conflict),
-            (rpc("java.io.IOException", "rename destination directory is not empty: /a"), conflict),
             (rpc("org.apache.hadoop.security.AccessControlException", "Permission denied: user=etl"), refused),
             (rpc("org.apache.hadoop.hdfs.protocol.FSLimitException$PathComponentTooLongException", "too long"), refused),
         ] {

@@ -14,7 +14,7 @@ use super::large::Large;
 use super::parts::{from_hex, name, parse};
 use super::shared::Shared;
 use super::writing::{Writing, read};
-use crate::fault::{Meaning, of_data, of_name_node};
+use crate::fault::{Meaning, in_the_way, of_data, of_name_node};
 use crate::path::{join, split};
 use crate::source::nanoseconds;
 
@@ -144,7 +144,10 @@ pub fn put_in_place(of: &Shared, from: &str, to: &str, header: &SegmentHeader) -
         }
         Ok(found)
     });
-    let found = found.map_err(|error| of_name_node(&error, to))?;
+    let found = found.map_err(|error| match of.cluster.wait(client.get_file_info(to)) {
+        Ok(there) if there.isdir => in_the_way(),
+        _ => of_name_node(&error, to),
+    })?;
     debug_assert_eq!(nanoseconds(found.modification_time), milliseconds.saturating_mul(1_000_000));
     Ok(crate::source::version(&found))
 }

@@ -135,15 +135,19 @@ impl LargeFile for Large {
     }
 
     fn prepare_sync(&self, range: Range<u64>) -> io::Result<()> {
-        let part = self.part(self.number(range.start));
-        let ended = lock(&part).end(range.end - range.start);
-        ended
+        lock(&self.part(self.number(range.start))).end(range.end - range.start)
     }
 
     fn read_back(&self, range: Range<u64>, hasher: ContentHasher, digest: &Digest, heard: Heard<'_>) -> io::Result<()> {
-        let part = self.part(self.number(range.start));
-        let path = lock(&part).path.clone();
-        let path = path.ok_or_else(|| io::Error::other("the part is not there"))?;
+        let number = self.number(range.start);
+        let part = self.part(number);
+        let (path, is_spoiled) = {
+            let part = lock(&part);
+            (part.path.clone(), part.is_spoiled)
+        };
+        let kept = || lock(&self.kept).get(&number).filter(|_| !is_spoiled).map(|digest| join(&self.folder, &name(number, digest)));
+        let gone = || io::Error::new(io::ErrorKind::InvalidData, "the part is not what came");
+        let path = path.or_else(kept).ok_or_else(gone)?;
         read_back(&self.of.cluster, &path, hasher, digest, heard)
     }
 

@@ -35,6 +35,11 @@ impl Notes {
         Self { folder: Some(folder), ..Self::nowhere(cluster) }
     }
 
+    /// Returns whether nothing was noted.
+    pub fn is_empty(&self) -> bool {
+        self.number == 0 && self.text.is_empty()
+    }
+
     /// Adds a line, which is in HDFS after the next flush.
     pub fn add(&mut self, line: &Line) {
         // Of such types nothing fails.

@@ -22,7 +22,7 @@ use super::shared::Shared;
 use super::small::Small;
 use super::view::Sight;
 use super::{CAPABILITIES, HdfsDestination};
-use crate::fault::of_name_node;
+use crate::fault::{Meaning, in_the_way, of_name_node};
 use crate::path::{PARTIAL, below, join, split};
 
 /// From one note of what has come to the next: each is a file, which takes the name node four calls.
@@ -36,6 +36,8 @@ const AS_IT_IS: u64 = u64::MAX;
 pub struct Opened {
     pub shared: Arc<Shared>,
     presence: Presence,
+    /// Earlier processes have put something into its place.
+    knew_any: bool,
 }
 
 impl Opened {
@@ -59,7 +61,19 @@ impl Opened {
         let begun: HashSet<u64> =
             shared.entries(&join(&of_plan, "parts"))?.iter().filter_map(|found| split(&found.path).1.parse().ok()).collect();
         let presence = Presence::new(&to.cluster, &folder);
-        Ok((Self { shared: Arc::new(shared), presence }, Left { placed: known.placed, begun }))
+        let knew_any = !known.placed.is_empty();
+        Ok((Self { shared: Arc::new(shared), presence, knew_any }, Left { placed: known.placed, begun }))
+    }
+
+    /// The last notes. Where nothing has come, to this process or one before it, nothing stays.
+    fn leave(&self) -> io::Result<()> {
+        self.shared.flush()?;
+        let nothing_came = !self.shared.has_others && !self.knew_any && lock(&self.shared.notes).is_empty();
+        if nothing_came && self.shared.entries(&join(&self.shared.of_plan, "parts"))?.is_empty() {
+            self.presence.is_over();
+            self.shared.remove(&self.shared.folder)?;
+        }
+        Ok(())
     }
 
     fn path(&self, header: &SegmentHeader) -> io::Result<String> {
@@ -87,6 +101,11 @@ impl OpenDestination for Opened {
 
     fn large(&self, header: &SegmentHeader) -> io::Result<(Box<dyn LargeFile>, BTreeMap<u64, Digest>)> {
         let path = self.path(header)?;
+        match self.shared.cluster.wait(self.shared.cluster.client().get_file_info(&path)) {
+            Ok(there) if there.isdir => return Err(in_the_way()),
+            Err(error) if !matches!(Meaning::of(&error), Meaning::Gone) => return Err(of_name_node(&error, &path)),
+            _ => {}
+        }
         let kept = kept_parts(&self.shared, header)?;
         Ok((Box::new(Large::new(&self.shared, header, path, kept.clone())), kept))
     }
@@ -158,7 +177,7 @@ impl OpenDestination for Opened {
     }
 
     fn close(&self) {
-        if let Err(error) = self.shared.flush() {
+        if let Err(error) = self.leave() {
             tracing::warn!(%error, "the last notes");
         }
     }

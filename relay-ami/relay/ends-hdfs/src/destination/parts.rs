@@ -21,6 +21,8 @@ pub struct Part {
     early: BTreeMap<u64, Vec<u8>>,
     /// The file of it, whose bytes are all there and none is to change.
     pub path: Option<String>,
+    /// Somebody has written over some of it, and not over all.
+    pub is_spoiled: bool,
 }
 
 impl Part {
@@ -63,8 +65,11 @@ impl Part {
         let Some(writing) = self.writing.take() else {
             return if self.path.is_some() { Ok(()) } else { Err(io::Error::other("nothing of the part has come")) };
         };
-        if self.count != length {
-            return Err(io::Error::other(format!("{} of {length} bytes of the part have come", self.count)));
+        // Of what is not whole nothing can be kept, and whoever reads it again is told.
+        self.is_spoiled = self.count != length;
+        if self.is_spoiled {
+            self.path = None;
+            return Ok(());
         }
         self.path = Some(writing.end()?);
         Ok(())

@@ -13,7 +13,7 @@ use cpt_wire::documents::text::KeepName;
 use super::Asked;
 use super::opened::nanoseconds;
 use crate::cluster::Cluster;
-use crate::fault::Meaning;
+use crate::fault::{Meaning, words};
 use crate::path::{PARTIAL, plain, split};
 
 /// Paths of a source of which is told where they are.
@@ -88,7 +88,7 @@ fn found(cluster: &Cluster, asked: &Asked) -> Result<Vec<Top>, String> {
 fn in_words(error: &hdfs_native::HdfsError) -> String {
     match Meaning::of(error) {
         Meaning::Gone => "no such file or directory in HDFS".to_owned(),
-        _ => error.to_string(),
+        _ => words(error),
     }
 }
 
@@ -119,7 +119,7 @@ impl Listing<'_> {
                     each(match Meaning::of(&error) {
                         // Removed since it was looked at.
                         Meaning::Gone => Listed::LeftOut(level.lands_as.clone().into_bytes(), Reason::Gone),
-                        _ => Listed::Problem(level.lands_as.clone().into_bytes(), error.to_string()),
+                        _ => Listed::Problem(level.lands_as.clone().into_bytes(), words(&error)),
                     })?;
                     None
                 }

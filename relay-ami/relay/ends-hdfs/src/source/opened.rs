@@ -16,7 +16,7 @@ use cpt_wire::documents::event::SkipReason;
 
 use super::as_usize;
 use crate::cluster::Cluster;
-use crate::fault::Meaning;
+use crate::fault::{Meaning, words};
 
 /// How often a file is asked for anew where its bytes do not come: a block's data nodes have failed one after the other by then.
 const TRIES: usize = 3;
@@ -155,7 +155,7 @@ pub fn nanoseconds(milliseconds: u64) -> i64 {
 fn failure(segment: &Segment, error: &HdfsError) -> SourceFailure {
     match Meaning::of(error) {
         Meaning::Gone => changed(segment, "is gone"),
-        meaning => unreadable(segment, error.to_string(), matches!(meaning, Meaning::Passing | Meaning::TakesNothing)),
+        meaning => unreadable(segment, words(error), matches!(meaning, Meaning::Passing | Meaning::TakesNothing)),
     }
 }
 

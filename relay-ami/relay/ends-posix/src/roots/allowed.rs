@@ -208,7 +208,7 @@ impl Gate<'_> {
 
     /// Says why `path` is not.
     pub fn refusal(&self, path: &Path) -> io::Error {
-        let Allowed { file, access, directories } = self.allowed;
+        let Allowed { file, access, directories, .. } = self.allowed;
         let named: Vec<String> = directories.iter().take(NAMED).map(|path| path.display().to_string()).collect();
         let (named, more) = (named.join(", "), if directories.len() > NAMED { ", …" } else { "" });
         let named = if named.is_empty() { "nothing".to_owned() } else { named };

@@ -6,7 +6,7 @@ use cpt_relay::digest::{Digest, Proof, to_hex};
 use cpt_relay::documents::entry::Kind;
 use cpt_relay::documents::seat::Seat;
 use cpt_relay::documents::text::{PlanId, TransferId};
-use cpt_relay::ends::{Destination, LargeFile, Left, OpenDestination, Placed};
+use cpt_relay::ends::{Begun, Destination, Gathered, LargeFile, Left, OpenDestination, Placed};
 use cpt_relay::wire::frame::SegmentHeader;
 
 use super::hdfs::Hdfs;
@@ -71,7 +71,7 @@ fn parts_that_came_to_two_receivers_become_one_file_of_the_one_that_gathers() {
 
     let mut gathered = opened[0].gather(&[], &|_| true).unwrap();
     assert_eq!(gathered.placed.get(4), Some(placed));
-    let begun = gathered.begin_only();
+    let begun = only(&mut gathered);
     assert_eq!(begun.parts, expected);
     begun.file.place().unwrap();
     assert_eq!(digest_of(&ends[0], "large"), whole());
@@ -79,15 +79,9 @@ fn parts_that_came_to_two_receivers_become_one_file_of_the_one_that_gathers() {
     assert_eq!(site.directory.names(""), ["large", "small"]);
 }
 
-trait OnlyOne {
-    fn begin_only(&mut self) -> cpt_relay::ends::Begun;
-}
-
-impl OnlyOne for cpt_relay::ends::Gathered {
-    fn begin_only(&mut self) -> cpt_relay::ends::Begun {
-        assert_eq!(self.begun.len(), 1);
-        self.begun.pop().unwrap()
-    }
+fn only(gathered: &mut Gathered) -> Begun {
+    assert_eq!(gathered.begun.len(), 1);
+    gathered.begun.pop().unwrap()
 }
 
 #[test]
@@ -104,7 +98,7 @@ fn what_a_receiver_does_that_wakes_after_another_has_gathered_comes_to_nothing()
     opened[0].gather(&[seat("r1")], &|_| true).unwrap();
     site.directory.write("small", b"newer", 9);
 
-    late.prepare_sync(0..PART).unwrap();
+    late.prepare_sync(0..PART).unwrap_err();
     late.keep(0, 0..PART, [7; 32]).unwrap_err();
     small.place(b"small").unwrap_err();
     opened[1].note(4, &Placed { digest: [7; 32], version: None }).unwrap();

@@ -125,11 +125,9 @@ kinds! { bucket: crate::port::bucket_source::OfStore::new() =>
     a_file_is_digested_as_it_is_now,
 }
 
-// It has no links.
+// It has no links, and what is written over is another file.
 kinds! { hdfs: if crate::port::hdfs::OfHdfs::new() =>
     any_range_of_a_file_is_read,
-    a_file_that_changes_is_noticed_before_and_after_it_is_read,
-    parts_that_are_read_before_and_after_a_change_are_of_two_states,
     nothing_outside_of_the_source_is_read,
     a_file_is_digested_as_it_is_now,
 }
