@@ -116,13 +116,17 @@ class HadoopCluster:
         return self.hdfs("dfs", *words, user=user)
 
     def hdfs(self, tool: str, *words: str, user: str | None = None) -> str:
-        """Standard output of `hdfs TOOL WORDS` on the name node's machine.
+        """Output of `hdfs TOOL WORDS`, a tool of `runtime.TOOLS`. Raises HadoopError."""
+        return self.run(TOOLS[tool], *words, user=user)
+
+    def run(self, program: str, *words: str, user: str | None = None, runtime: Runtime | None = None) -> str:
+        """Standard output of a class of Hadoop on the name node's machine; `runtime`: one that has more jars.
 
         Raises HadoopError with its standard error unless it ends with 0.
         """
         machine = self.name_node.machine
         done = subprocess.run(
-            [*machine.prefix, *self._runtime.command(TOOLS[tool], self.conf, machine.temporary), *words],
+            [*machine.prefix, *(runtime or self._runtime).command(program, self.conf, machine.temporary), *words],
             env={**machine.environment, **({"HADOOP_USER_NAME": user} if user else {})},
             cwd=machine.folder,
             stdin=subprocess.DEVNULL,
@@ -132,7 +136,8 @@ class HadoopCluster:
         )
         if done.returncode != 0:
             said = (done.stderr or done.stdout).decode(errors="replace").strip()
-            raise HadoopError(f"hdfs {' '.join([tool, *words])}: code {done.returncode}: {said[-2000:]}")
+            name = " ".join([program.rpartition(".")[2], *words])
+            raise HadoopError(f"{name}: code {done.returncode}: {said[-2000:]}")
         return done.stdout.decode(errors="surrogateescape")
 
     def write_script(self, path: Path, machine: Machine | None = None) -> None:

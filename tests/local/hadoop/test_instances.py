@@ -10,6 +10,7 @@ from local.config import LocalConfig
 from local.hadoop.instances import on_instances
 from local.hadoop.runtime import Runtime
 from local.instances.process import marked
+from tests.chaos.extent import cases
 from tests.local.assembly import HOME, OTHER
 from tests.local.conftest import finished
 
@@ -20,15 +21,15 @@ hdfs dfs -put there /file && hdfs dfs -cat /file | cmp - there && echo same"""
 SEEN_BY_A_UNIT = """systemd-run --quiet --unit=asks sh -c 'cd "$TMPDIR"; ls "$HADOOP_CONF_DIR" >new; mv new seen'
 until [ -e seen ]; do sleep 0.05; done
 cat seen"""
-needs_namespaces = pytest.param(
-    "netns", marks=pytest.mark.skipif(not namespaces_available(), reason="namespaces need root, iproute2 and nftables")
-)
+BEST = "netns" if namespaces_available() else "process"
 
 
-@pytest.fixture(params=["process", needs_namespaces])
+@pytest.fixture(params=cases(["process", "netns"], [BEST]))
 def cloud(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, hadoop: Runtime
 ) -> Iterator[LocalCloud]:
+    if request.param == "netns" and not namespaces_available():
+        pytest.skip("namespaces need root, iproute2 and nftables")
     settings = LocalConfig.model_validate({**SETTINGS, "instances": request.param})
     with LocalCloud(settings, tmp_path_factory.mktemp("state with space"), None) as running:
         yield running
@@ -46,7 +47,7 @@ def sh(cloud: LocalCloud, instance_id: str, region: str, script: str) -> str:
 
 def test_workers_use_the_cluster_of_their_region_and_nobody_else_does(cloud: LocalCloud, hadoop: Runtime) -> None:
     is_apart = cloud.config.instances == "netns"
-    regions = (HOME, OTHER) if is_apart else (HOME,)
+    regions = cases([HOME, OTHER], [HOME])
     vms = {region: [cloud.launch_vm(region, str(number), wait=False) for number in range(4)] for region in regions}
     with ExitStack() as stack:
         for region, (stranger, name_node, *workers) in vms.items():
