@@ -93,7 +93,7 @@ class HadoopCluster:
         self.kill()
 
     def wait_live(self, count: int) -> None:
-        """Wait until the name node has left safe mode, knows so many live data nodes, and all that run here serve it.
+        """Wait until the name node serves, knows so many live data nodes, and has registered all that run here.
 
         A data node that was killed counts as live for 12 s. Raises TimeoutError, and HadoopError if a daemon has ended.
         """
@@ -102,9 +102,9 @@ class HadoopCluster:
             for daemon in self.daemons:
                 daemon.check()
             said = jmx.named(self.name_node.machine, "NameNode", "NameNodeInfo")
-            if said is None or said["Safemode"]:
+            if said is None or said.get("Safemode") != "":
                 return False
-            nodes = json.loads(said["LiveNodes"]).values()
+            nodes = json.loads(said.get("LiveNodes", "{}")).values()
             # One whose space is not known yet is given no blocks.
             known = len(nodes) == count and all(node["capacity"] > 0 for node in nodes)
             return known and all(_serves(daemon) for daemon in self.data_nodes if daemon.runs)
@@ -187,5 +187,5 @@ class HadoopCluster:
 def _serves(data_node: Daemon) -> bool:
     """Whether a data node has registered with the name node."""
     said = jmx.named(data_node.machine, "DataNode", "DataNodeInfo")
-    actors = json.loads(said["BPServiceActorInfo"]) if said else []
+    actors = json.loads(said.get("BPServiceActorInfo", "[]")) if said else []
     return bool(actors) and all(actor["ActorState"] == "RUNNING" for actor in actors)
