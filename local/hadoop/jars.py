@@ -20,6 +20,7 @@ LOCK = Path(__file__).with_name("jars.lock")
 HDFS, DISTCP = SECTIONS = ("hdfs", "distcp")
 COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 FETCH_SECONDS = 600
+NO_FILES = "-XX:-UsePerfData"  # Java would leave a directory in /tmp
 NO_MAVEN = "no `mvn` to fetch Hadoop's jars with; on Debian: apt-get install maven"
 
 
@@ -132,7 +133,11 @@ def maven(java: Java, folder: Path, *goals: str) -> None:
         subprocess.run(
             [program, "--batch-mode", "--quiet", f"-Dmaven.repo.local={folder / 'repository'}", *goals],
             cwd=folder,
-            env={**os.environ, "JAVA_HOME": str(java.home)},
+            env={
+                **os.environ,
+                "JAVA_HOME": str(java.home),
+                "MAVEN_OPTS": f"{os.environ.get('MAVEN_OPTS', '')} {NO_FILES}",
+            },
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

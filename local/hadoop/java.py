@@ -91,7 +91,7 @@ def _of_pypi() -> Path:
 
 def _asked(program: Path) -> str:
     """What it says of itself, on standard error; empty where it does not run."""
-    asked = [str(program), "-XshowSettings:properties", "-version"]
+    asked = [str(program), "-XX:-UsePerfData", "-XshowSettings:properties", "-version"]
     try:
         done = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=False)
     except OSError:

@@ -30,14 +30,13 @@ class Options:
 
 def core_site(name_node: Machine, machine: Machine | None, options: Options) -> str:
     """core-site.xml of a machine with a daemon; without one, of a client."""
-    temporary = {"hadoop.tmp.dir": str(machine.temporary)} if machine else {}
     return _document(
         {
             "fs.defaultFS": f"hdfs://{name_node.address}:{name_node.ports[0]}",
             # Data nodes start before the name node does. As usual a client gives up after ten seconds.
             "ipc.client.connect.retry.interval": "100",
             "ipc.client.connect.max.retries": "100",
-            **temporary,
+            "hadoop.tmp.dir": str((machine or name_node).temporary),
             **options.core,
         }
     )

@@ -42,7 +42,7 @@ def test_one_that_does_not_run_hadoop_is_passed_over(tmp_path: Path, monkeypatch
         program = tmp_path / name / "bin/java"
         program.parent.mkdir(parents=True)
         program.write_text(
-            f"#!/bin/sh\n[ $# = 2 ] || exit 1\necho '  java.home = {tmp_path / name}' >&2\n"
+            f"#!/bin/sh\n[ $# = 3 ] || exit 1\necho '  java.home = {tmp_path / name}' >&2\n"
             f"echo 'openjdk version \"{version}\"' >&2\n"
         )
         program.chmod(0o755)
