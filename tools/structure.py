@@ -22,7 +22,7 @@ KNOWN = Path(__file__).with_suffix(".json")
 PRODUCT = ("cli", "contracts", "infra", "lambdas", "local", "relay-ami", "statemachine")
 NO_PRODUCT = re.compile(r"(^|/)(tests|examples|fuzz)/|_tests\.rs$|/builders(/|\.rs$)|\.lock$|^relay-ami/.*\.md$")
 # Where builds, packages and caches lie.
-BUILT = {"__pycache__", "artifacts", "corpus", "dist", "node_modules", "target"}
+BUILT = {"__pycache__", "artifacts", "corpus", "dist", "node_modules", "patched", "target"}
 SOURCES = (".py", ".ts", ".rs", ".sh", ".json", ".toml", ".yaml")
 # Where it may be known that an end is a machine with paths: kinds of ends, their daemons, the request, the network.
 ENDS = re.compile(r"lambdas/(core|operations)/(ends|seats|request)\b")

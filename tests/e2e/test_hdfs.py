@@ -1,4 +1,4 @@
-"""HDFS at an end: workers of a real Hadoop read and write it, and Hadoop's own shell says whether every byte is there."""
+"""HDFS at an end: workers of a real Hadoop read and write it, and Hadoop's own shell looks for every byte."""
 
 import grp
 import os
@@ -46,8 +46,12 @@ class Site:
         self.hadoop.shell("-chown", "-R", USER, into)
 
     def get(self, path: str, into: Path) -> Path:
-        """What lies there, on this machine, with modes and times. The shell brings the owner too, who must be one here."""
-        self.hadoop.shell("-chown", "-R", f"{pwd.getpwuid(os.geteuid()).pw_name}:{grp.getgrgid(os.getegid()).gr_name}", path)
+        """What lies there, on this machine, with modes and times.
+
+        The shell brings the owner too, who must be one here.
+        """
+        owner = f"{pwd.getpwuid(os.geteuid()).pw_name}:{grp.getgrgid(os.getegid()).gr_name}"
+        self.hadoop.shell("-chown", "-R", owner, path)
         self.hadoop.shell("-get", "-p", path, str(into))
         return into
 
@@ -67,7 +71,8 @@ def make_set(root: Path, seed: int) -> Path:
     (root / "deep" / "er ä").mkdir(parents=True)
     (root / "empty directory").mkdir(mode=0o711)
     for number in range(25):
-        (root / "deep" / "er ä" / f"small {number}.bin").write_bytes(randomness.randbytes(randomness.randrange(1, 20_000)))
+        small = root / "deep" / "er ä" / f"small {number}.bin"
+        small.write_bytes(randomness.randbytes(randomness.randrange(1, 20_000)))
     (root / "empty").touch()
     (root / "large.bin").write_bytes(randomness.randbytes(LARGE))
     (root / "large.bin").chmod(0o640)
@@ -88,7 +93,8 @@ def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hdfs]:
         account = stack.enter_context(allowing(tmp_path_factory.mktemp("hdfs"), [{"bucket": BUCKET, **uses}]))
         sites = []
         for region in (HOME, OTHER):
-            machines = [account.cloud.launch_vm(region, f"hadoop {number}", END_TYPE, wait=False) for number in range(3)]
+            names = ("name node", "worker 1", "worker 2")
+            machines = [account.cloud.launch_vm(region, name, END_TYPE, wait=False) for name in names]
             for machine in machines:
                 account.cloud.wait_online(region, machine)
             cluster = stack.enter_context(on_instances(runtime, account.cloud, region, machines[0], machines[1:]))
