@@ -1,6 +1,7 @@
 """HDFS at an end: workers of a real Hadoop read and write it, and Hadoop's own shell looks for every byte."""
 
 import grp
+import json
 import os
 import pwd
 import random
@@ -74,6 +75,7 @@ def make_set(root: Path, seed: int) -> Path:
         small = root / "deep" / "er ä" / f"small {number}.bin"
         small.write_bytes(randomness.randbytes(randomness.randrange(1, 20_000)))
     (root / "empty").touch()
+    (root / "top.bin").write_bytes(b"top")
     (root / "large.bin").write_bytes(randomness.randbytes(LARGE))
     (root / "large.bin").chmod(0o640)
     for number, path in enumerate(sorted(root.rglob("*"), reverse=True)):
@@ -152,7 +154,7 @@ def test_what_lies_in_hdfs_becomes_objects_of_a_bucket_and_comes_back(hdfs: Hdfs
 
 
 @only_full
-def test_a_second_run_sends_what_differs(hdfs: Hdfs, tmp_path: Path) -> None:
+def test_a_second_run_sends_what_differs_and_removes_what_is_gone(hdfs: Hdfs, tmp_path: Path) -> None:
     root = make_set(tmp_path / "set", 3)
     hdfs.source.put(root, "/in/again")
     request = {
@@ -165,10 +167,54 @@ def test_a_second_run_sends_what_differs(hdfs: Hdfs, tmp_path: Path) -> None:
     first = hdfs.account.run(request, "first-into-hdfs")
     assert_whole(hdfs, first, "first-into-hdfs")
     (root / "empty").write_bytes(b"changed")
+    (root / "top.bin").unlink()
     hdfs.source.hadoop.shell("-put", "-f", str(root / "empty"), "/in/again/set/")
+    hdfs.source.hadoop.shell("-rm", "-skipTrash", "/in/again/set/top.bin")
     hdfs.source.hadoop.shell("-chown", "-R", USER, "/in/again")
-    second = hdfs.account.run(request, "second-into-hdfs")
+    mirror = {"delete": True, "confirmDelete": "without-dry-run"}
+    second = hdfs.account.run(request | mirror, "second-into-hdfs")
     assert_whole(hdfs, second, "second-into-hdfs")
     assert second.report["bytes"] < 100, "what is there is not sent again"
     got = hdfs.destination.get("/out/again/set", tmp_path / "got")
     assert (got / "empty").read_bytes() == b"changed"
+    assert not (got / "top.bin").exists(), "a mirror removes what the source has no more"
+
+
+FAULTS = {
+    "a data node of the source": ("source", "data-1"),
+    "a data node of the destination": ("destination", "data-1"),
+    "the name node of the source": ("source", "name"),
+    "the name node of the destination": ("destination", "name"),
+}
+
+
+@only_full
+@pytest.mark.parametrize("what", FAULTS)
+def test_a_node_that_ends_and_comes_back_while_data_moves_costs_no_file(hdfs: Hdfs, tmp_path: Path, what: str) -> None:
+    side, name = FAULTS[what]
+    directory = what.replace(" ", "-")
+    root = make_set(tmp_path / "set", 4)
+    (root / "larger.bin").write_bytes(random.Random(5).randbytes(10 * LARGE // 4))
+    hdfs.source.put(root, f"/in/{directory}")
+    request = {
+        "source": hdfs.source.end(paths=[f"/in/{directory}/set"]),
+        "destination": hdfs.destination.end(path=f"/out/{directory}"),
+        "relays": {"pairs": 0},
+        "chunkSizeMiB": 4,
+        "preTest": False,
+        "bandwidthLimitMbps": 40,
+    }
+    arn = hdfs.account.start(request, directory)
+
+    def has_come() -> bool:
+        record = hdfs.account.record(directory, "progress#s0") or {}
+        return int(json.loads(str(record.get("document", "{}"))).get("bytes", 0)) > 0
+
+    hdfs.account.cloud.wait_for(has_come, 90)
+    hadoop: HadoopCluster = getattr(hdfs, side).hadoop
+    hadoop.daemon(name).kill()
+    hadoop.daemon(name).start()
+    hadoop.wait_live(2)
+    assert_whole(hdfs, hdfs.account.wait(arn), directory)
+    got = hdfs.destination.get(f"/out/{directory}/set", tmp_path / "got")
+    assert tree(got) == tree(root)

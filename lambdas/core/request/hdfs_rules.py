@@ -59,9 +59,6 @@ def _at_the_source(said: Mapping[str, Any]) -> Iterator[_Refused]:
 def _at_the_destination(destination: DestinationHdfs, said: Mapping[str, Any]) -> Iterator[_Refused]:
     kept, chunk, block = said.get("keepReplaced"), said.get("chunkSizeMiB"), destination.block_size_mib
     yield "keepReplaced", kept, kept is not None, _NOT_KEPT, _LEAVE_OUT
-    # A dry run removes nothing, and lists what would go.
-    by_hand = "let a dry run (dryRun: true) list it, and remove it with hdfs dfs -rm"
-    yield "delete", True, said["delete"] and not said["dryRun"], "nothing is removed from HDFS yet", by_hand
     whole = f"its blockSizeMiB is {block}, and chunks are whole blocks"
     is_smaller = chunk is not None and block is not None and chunk < block
     yield "chunkSizeMiB", chunk, is_smaller, whole, f"give {block} or more, or a smaller blockSizeMiB"

@@ -91,14 +91,10 @@ def test_what_only_a_machines_tree_has_is_refused_of_a_source(
 
 
 @pytest.mark.parametrize("source", ["machine", "hdfs"])
-def test_nothing_is_kept_or_removed_at_a_destination(source: str) -> None:
+def test_what_is_replaced_or_removed_at_a_destination_is_not_kept(source: str) -> None:
     (problem,) = refused(source, "hdfs", keepReplaced=".replaced")
     assert problem.startswith("$.keepReplaced: '.replaced', and $.destination is HDFS: ")
-    (problem,) = refused(source, "hdfs", delete=True, confirmDelete="without-dry-run")
-    assert problem.startswith("$.delete: true, and $.destination is HDFS: nothing is removed from HDFS yet; ")
-    assert "(dryRun: true)" in problem
-    assert "hdfs dfs -rm" in problem
-    assert parsed(source, "hdfs", delete=True, dryRun=True), "it lists what would be removed"
+    assert parsed(source, "hdfs", delete=True, confirmDelete="without-dry-run"), "a mirror removes for good"
 
 
 def test_a_mirror_of_hdfs_on_a_machine_may_remove_and_keep() -> None:

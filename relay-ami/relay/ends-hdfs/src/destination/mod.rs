@@ -8,23 +8,27 @@ mod notes;
 mod opened;
 mod parts;
 mod presence;
+mod removal;
 mod room;
 mod shared;
 mod small;
+mod tour;
 mod view;
 mod writing;
 
 use std::fmt;
 use std::io;
 
-use cpt_ends::{Capabilities, Destination, Left, OpenDestination, Room, View};
+use cpt_ends::{Capabilities, Destination, Left, OpenDestination, Remover, Room, Tour, View};
 use cpt_wire::digest::Proof;
 use cpt_wire::documents::seat::Seat;
-use cpt_wire::documents::text::{PlanId, TransferId};
+use cpt_wire::documents::text::{DirectoryId, PlanId, TransferId};
 
 use crate::cluster::Cluster;
 use crate::path::plain;
 use opened::Opened;
+use removal::HdfsRemover;
+use tour::HdfsTour;
 use view::Sight;
 
 /// What is kept of HDFS beside the default of the cluster.
@@ -106,5 +110,13 @@ impl Destination for HdfsDestination {
     fn open(&self, transfer: &TransferId, plan: &PlanId, part_size: u64, proof: Proof) -> io::Result<(Box<dyn OpenDestination>, Left)> {
         let (opened, left) = Opened::new(self, transfer, (plan, part_size, proof))?;
         Ok((Box::new(opened), left))
+    }
+
+    fn tour(&self) -> io::Result<Box<dyn Tour + '_>> {
+        Ok(Box::new(HdfsTour::begin(&self.cluster, &self.path)?))
+    }
+
+    fn remover(&self, directory: &DirectoryId) -> io::Result<Box<dyn Remover>> {
+        Ok(Box::new(HdfsRemover::open(&self.cluster, &self.path, directory)?))
     }
 }

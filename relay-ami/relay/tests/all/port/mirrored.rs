@@ -27,6 +27,11 @@ behaviours! {
     bucket_of_s3: crate::port::s3::S3::new(),
 }
 
+kinds! { hdfs: if crate::port::hdfs::Hdfs::new() =>
+    a_walk_gives_all_there_is_in_order_and_does_not_go_where_it_is_not_sent,
+    only_what_is_as_it_was_meant_is_removed_and_directories_when_they_are_empty,
+}
+
 /// Directories `d` and `d/e`, and files in them.
 fn fill(site: &dyn Site) {
     let plan = PlanId::new("1".repeat(32)).unwrap();
