@@ -195,6 +195,7 @@ def test_a_node_that_ends_and_comes_back_while_data_moves_costs_no_file(hdfs: Hd
     directory = what.replace(" ", "-")
     root = make_set(tmp_path / "set", 4)
     (root / "larger.bin").write_bytes(random.Random(5).randbytes(10 * LARGE // 4))
+    os.utime(root / "larger.bin", (0, 1_600_000_000))
     hdfs.source.put(root, f"/in/{directory}")
     request = {
         "source": hdfs.source.end(paths=[f"/in/{directory}/set"]),

@@ -17,6 +17,9 @@ use crate::configuration::Configuration;
 const RUNTIME_THREADS: usize = 2;
 /// Without a byte from a data node for so long another one is asked. The client's own bound is none.
 const SILENT_MS: &str = "20000";
+/// How often a call goes to the next name node, or to the same again, before it has failed: the client waits 500 ms, then twice as long each
+/// time. Who asked knows better for how long the answer matters.
+const ATTEMPTS: &str = "4";
 
 /// A cluster that is called from threads that block.
 #[derive(Clone)]
@@ -69,7 +72,7 @@ impl Cluster {
         let client = ClientBuilder::new()
             .with_url(name.clone())
             .with_config_dir(configuration.directory.display().to_string())
-            .with_config([("dfs.client.socket-timeout", SILENT_MS)])
+            .with_config([("dfs.client.socket-timeout", SILENT_MS), ("dfs.client.failover.max.attempts", ATTEMPTS)])
             .with_user(user)
             .with_io_runtime(runtime.clone())
             .build()

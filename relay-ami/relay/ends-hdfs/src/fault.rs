@@ -27,7 +27,8 @@ pub enum Meaning {
 const GONE: [&str; 1] = ["FileNotFoundException"];
 const IN_THE_WAY: [&str; 4] =
     ["FileAlreadyExistsException", "ParentNotDirectoryException", "PathIsNotDirectoryException", "PathIsNotEmptyDirectoryException"];
-const REFUSED: [&str; 6] = [
+const REFUSED: [&str; 7] = [
+    "HadoopIllegalArgumentException",
     "AccessControlException",
     "InvalidPathException",
     "PathComponentTooLongException",
@@ -45,6 +46,8 @@ const TAKES_NOTHING: [&str; 8] = [
     "StandbyException",
     "InvalidToken",
 ];
+/// What it says of one name or place: exceptions of no class of their own.
+const REFUSED_IN_WORDS: [&str; 2] = ["Pathname too long", "an encryption zone"];
 /// What the name node says where too few data nodes take a block: an exception of no class of its own.
 const TOO_FEW_NODES: [&str; 2] = ["could only be written to", "could only be replicated to"];
 
@@ -55,7 +58,8 @@ impl Meaning {
             HdfsError::AlreadyExists(_) | HdfsError::IsADirectoryError(_) => Self::InTheWay,
             HdfsError::InvalidPath(_) | HdfsError::InvalidArgument(_) | HdfsError::UnsupportedFeature(_) => Self::Refused,
             HdfsError::UnsupportedErasureCodingPolicy(_) | HdfsError::ErasureCodingError(_) => Self::Refused,
-            HdfsError::RPCError(class, words) | HdfsError::FatalRPCError(class, words) => Self::of_exception(class, words),
+            HdfsError::RPCError(class, words) => Self::of_exception(class, words),
+            HdfsError::FatalRPCError(..) => Self::TakesNothing,
             _ => Self::Passing,
         }
     }
@@ -67,7 +71,7 @@ impl Meaning {
             Self::Gone
         } else if IN_THE_WAY.contains(&name) {
             Self::InTheWay
-        } else if REFUSED.contains(&name) {
+        } else if REFUSED.contains(&name) || says(&REFUSED_IN_WORDS) {
             Self::Refused
         } else if TAKES_NOTHING.contains(&name) || says(&TOO_FEW_NODES) {
             Self::TakesNothing
@@ -92,12 +96,11 @@ fn error_of(meaning: Meaning, words: String) -> io::Error {
     }
 }
 
-/// The error of a call to the name node that changes something; `what` was asked for. One that it did not answer may be answered in a while.
+/// The error of a call to the name node that changes something; `what` was asked for. One that it did not answer may be answered in a while,
+/// and an exception that nobody knows is of what was asked for alone.
 pub fn of_name_node(error: &HdfsError, what: impl Display) -> io::Error {
-    let meaning = match Meaning::of(error) {
-        Meaning::Passing => Meaning::TakesNothing,
-        known => known,
-    };
+    let is_unanswered = matches!(error, HdfsError::IOError(_) | HdfsError::InvalidRPCResponse(_));
+    let meaning = if is_unanswered { Meaning::TakesNothing } else { Meaning::of(error) };
     error_of(meaning, format!("{what}: {}", words(error)))
 }
 
@@ -143,6 +146,8 @@ mod tests {
         ] {
             assert_eq!(reach(&of_name_node(&error, "/a")), expected, "{error}");
         }
+        let unknown = rpc("org.apache.hadoop.SomethingNew", "no");
+        assert_eq!(reach(&of_name_node(&unknown, "/a")), Reach::Chunk, "nobody else pays for it");
         let lost = HdfsError::DataTransferError("a block was not acknowledged".to_owned());
         assert_eq!(reach(&of_data(&lost, "/a")), Reach::Chunk, "another attempt goes to other nodes");
         assert_eq!(reach(&of_name_node(&HdfsError::from(io::Error::other("refused")), "/a")), Reach::Destination, "no name node");

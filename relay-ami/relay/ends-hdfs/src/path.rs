@@ -15,6 +15,10 @@ pub fn below(directory: &str, path: &[u8]) -> io::Result<String> {
     if path.split('/').any(|name| matches!(name, "" | "." | "..")) || path.contains('\0') {
         return Err(refused("it is no path below the destination"));
     }
+    let is_reserved = directory == "/" && path.split('/').next() == Some(".reserved");
+    if is_reserved || path.split('/').any(|name| name == ".snapshot") {
+        return Err(refused("HDFS keeps the names .snapshot and /.reserved for itself"));
+    }
     if path.contains(':') {
         return Err(refused("HDFS takes no name with ':'"));
     }
@@ -52,7 +56,7 @@ mod tests {
     fn names_that_hdfs_does_not_take_or_that_leave_the_destination_are_refused() {
         assert_eq!(below("/to/", b"d/x").unwrap(), "/to/d/x");
         assert_eq!(below("/", "ä".as_bytes()).unwrap(), "/ä");
-        for wrong in [&b"../x"[..], b"/x", b"", b"a//b", b"a:b", b"\xff", b".cpt-partial-t/x", b"a/./b"] {
+        for wrong in [&b"../x"[..], b"/x", b"", b"a//b", b"a:b", b"\xff", b".cpt-partial-t/x", b"a/./b", b"d/.snapshot"] {
             assert_eq!(below("/to", wrong).unwrap_err().kind(), io::ErrorKind::InvalidInput, "{wrong:?}");
         }
     }

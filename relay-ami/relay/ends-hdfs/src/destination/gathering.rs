@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use cpt_ends::{Begun, Gathered, GoesOn, Placed};
+use cpt_process::thread::map;
 use cpt_wire::documents::seat::Seat;
 use cpt_wire::frame::SegmentHeader;
 
@@ -13,6 +14,9 @@ use super::lines::decode;
 use super::opened::Opened;
 use super::writing::read;
 use crate::path::{below, join, split};
+
+/// Files of which the name node is asked at once.
+const AT_ONCE: usize = 16;
 
 impl Opened {
     /// Takes from every receiver what it writes by, and becomes the only one that counts. What one that was given up, and wakes, still
@@ -29,20 +33,31 @@ impl Opened {
             go_on(goes_on)?;
         }
         shared.renew()?;
-        for found in shared.entries(&join(&shared.of_plan, "parts"))? {
-            let Ok(entry) = split(&found.path).1.parse() else { continue };
-            if gathered.placed.contains(entry) {
-                shared.remove(&found.path)?;
-                continue;
+        let folders = shared.entries(&join(&shared.of_plan, "parts"))?;
+        let mut folders = folders.into_iter().map(|found| found.path);
+        loop {
+            let some: Vec<String> = folders.by_ref().take(AT_ONCE).collect();
+            if some.is_empty() {
+                return Ok(gathered);
             }
-            match self.head(&found.path)? {
-                Some(header) => gathered.begun.push(self.begin(&header)?),
-                // Whoever began it did not live to say what it is.
-                None => shared.remove(&found.path)?,
+            for begun in map(AT_ONCE, some, |folder| self.taken(&gathered, &folder)) {
+                gathered.begun.extend(begun?);
             }
             go_on(goes_on)?;
         }
-        Ok(gathered)
+    }
+
+    /// What is there of a large file that is not in its place.
+    fn taken(&self, gathered: &Gathered, folder: &str) -> io::Result<Option<Begun>> {
+        let Ok(entry) = split(folder).1.parse() else { return Ok(None) };
+        if gathered.placed.contains(entry) {
+            return self.shared.remove(folder).map(|()| None);
+        }
+        match self.head(folder)? {
+            Some(header) => self.begin(&header).map(Some),
+            // Whoever began it did not live to say what it is.
+            None => self.shared.remove(folder).map(|()| None),
+        }
     }
 
     fn head(&self, folder: &str) -> io::Result<Option<SegmentHeader>> {
@@ -56,7 +71,7 @@ impl Opened {
 
     fn begin(&self, header: &SegmentHeader) -> io::Result<Begun> {
         let path = below(&self.shared.root, &header.path)?;
-        let parts = kept_parts(&self.shared, header)?;
+        let parts = kept_parts(&self.shared, header, &path)?;
         let file = Box::new(Large::new(&Arc::clone(&self.shared), header, path, parts.clone()));
         Ok(Begun { header: header.clone(), file, parts })
     }

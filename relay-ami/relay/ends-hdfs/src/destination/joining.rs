@@ -14,36 +14,50 @@ use super::large::Large;
 use super::parts::{from_hex, name, parse};
 use super::shared::Shared;
 use super::writing::{Writing, read};
-use crate::fault::{Meaning, in_the_way, of_data, of_name_node};
+use crate::fault::{Meaning, in_the_way, of_data, of_name_node, words};
 use crate::path::{join, split};
-use crate::source::nanoseconds;
 
 /// Files that are joined by one call: the name node holds its lock meanwhile, and a call has 64 MiB at most.
 const JOINED_AT_ONCE: usize = 1_000;
 /// The digests of all parts, in their order, from before the first of them is joined on: then names do not tell them any more.
 pub const DIGESTS: &str = "digests";
 /// To HDFS this means that a time stays.
-const AS_IT_IS: u64 = u64::MAX;
+pub const AS_IT_IS: u64 = u64::MAX;
 
 impl Large {
     /// Joins all parts and puts what they are into the file's place.
     pub fn join_parts(&self) -> io::Result<Version> {
+        // An earlier process may have done so, and not have lived to note it.
+        if let Some(there) = self.of_digests()?.and_then(|digests| digests.file_id).and_then(|file_id| self.placed(file_id).transpose()) {
+            return there;
+        }
         self.take_rest()?;
         let kept = lock(&self.kept).clone();
         let first = kept.get(&0).ok_or_else(|| io::Error::other("a file without parts"))?;
         let target = join(&self.folder, &name(0, first));
-        if self.status(&target)?.length as u64 != self.header.size {
-            self.note_digests(&kept)?;
+        let found = self.status(&target)?;
+        self.note_digests(&kept, found.file_id)?;
+        if found.length as u64 != self.header.size {
             self.join_to(&target, &kept)?;
         }
-        let size = self.status(&target)?.length as u64;
-        if size != self.header.size {
-            let why = format!("{}: its parts have {size} bytes together, and the file has {}", self.path, self.header.size);
-            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+        // The folder stays until that is noted: its digests say of the file in its place what it was made of.
+        put_in_place(&self.of, &target, &self.path, &self.header)
+    }
+
+    fn of_digests(&self) -> io::Result<Option<Digests>> {
+        Digests::read(&self.of, &join(&self.folder, DIGESTS))
+    }
+
+    /// The file in its place, where it is this one and whole.
+    fn placed(&self, file_id: u64) -> io::Result<Option<Version>> {
+        match self.of.cluster.wait(self.of.cluster.client().get_file_info(&self.path)) {
+            Ok(there) if there.file_id == file_id && there.length as u64 == self.header.size => {
+                dress(&self.of, &self.path, &self.header).map(|there| Some(crate::source::version(&there)))
+            }
+            Ok(_) => Ok(None),
+            Err(error) if Meaning::of(&error) == Meaning::Gone => Ok(None),
+            Err(error) => Err(of_data(&error, &self.path)),
         }
-        let version = put_in_place(&self.of, &target, &self.path, &self.header)?;
-        self.of.remove(&self.folder)?;
-        Ok(version)
     }
 
     fn status(&self, path: &str) -> io::Result<FileStatus> {
@@ -55,10 +69,10 @@ impl Large {
         })
     }
 
-    fn note_digests(&self, kept: &BTreeMap<u64, Digest>) -> io::Result<()> {
-        let text: Vec<String> = kept.values().map(to_hex).collect();
+    fn note_digests(&self, kept: &BTreeMap<u64, Digest>, file_id: u64) -> io::Result<()> {
+        let lines: Vec<String> = std::iter::once(file_id.to_string()).chain(kept.values().map(to_hex)).collect();
         let mut digests = Writing::begin(&self.of, self.of.temporary(), 0o600)?;
-        digests.write(text.join("\n").as_bytes())?;
+        digests.write(lines.join("\n").as_bytes())?;
         self.of.rename(&digests.end()?, &join(&self.folder, DIGESTS))
     }
 
@@ -73,7 +87,13 @@ impl Large {
             if let Err(error) = joined {
                 let left = self.of.entries(&self.folder)?;
                 if some.iter().any(|part| left.iter().any(|found| found.path == *part)) {
-                    return Err(of_name_node(&error, target));
+                    // A snapshot has them: they can never be joined, and all of the file comes again.
+                    let is_in_snapshot = words(&error).contains("SnapshotException");
+                    return Err(if is_in_snapshot {
+                        io::Error::new(io::ErrorKind::InvalidData, words(&error))
+                    } else {
+                        of_name_node(&error, target)
+                    });
                 }
                 tracing::warn!(path = self.path, %error, "joined, and the answer was lost");
             }
@@ -82,8 +102,8 @@ impl Large {
     }
 }
 
-/// The parts of an entry that count. Of what lies beside them nothing does: it is removed.
-pub fn kept_parts(of: &Shared, header: &SegmentHeader) -> io::Result<BTreeMap<u64, Digest>> {
+/// The parts of an entry that count; `place` is where it lands. Of what lies beside them nothing does: it is removed.
+pub fn kept_parts(of: &Shared, header: &SegmentHeader, place: &str) -> io::Result<BTreeMap<u64, Digest>> {
     let folder = of.of_entry(header.entry);
     let found = of.entries(&folder)?;
     let length = |part: u64| {
@@ -104,11 +124,16 @@ pub fn kept_parts(of: &Shared, header: &SegmentHeader) -> io::Result<BTreeMap<u6
         }
     }
     strays.iter().try_for_each(|stray| of.remove(stray))?;
-    let target = parts.get(&0).copied().filter(|(_, size)| *size > length(0));
-    if let Some(((_, size), digests)) = target.zip(joined) {
-        let digests = read_digests(of, &digests)?;
+    let digests = joined.map(|path| Digests::read(of, &path)).transpose()?.flatten();
+    let joined_to = match (parts.get(&0), &digests) {
+        (Some((_, size)), Some(_)) if *size > length(0) => Some(*size),
+        // It is in its place already, and whoever put it there did not live to note it.
+        (None, Some(Digests { file_id: Some(file_id), .. })) => size_of(of, place, *file_id)?,
+        _ => None,
+    };
+    if let Some((size, digests)) = joined_to.zip(digests) {
         let mut end = 0;
-        for (part, digest) in (0..).zip(digests) {
+        for (part, digest) in (0..).zip(digests.parts) {
             end += length(part);
             if end <= size {
                 parts.insert(part, (digest, length(part)));
@@ -119,35 +144,79 @@ pub fn kept_parts(of: &Shared, header: &SegmentHeader) -> io::Result<BTreeMap<u6
     Ok(parts.into_iter().map(|(part, (digest, _))| (part, digest)).collect())
 }
 
-fn read_digests(of: &Shared, path: &str) -> io::Result<Vec<Digest>> {
-    let mut text = Vec::new();
-    read(&of.cluster, path, |bytes| text.extend_from_slice(bytes))?;
-    let lines = text.split(|byte| *byte == b'\n').map(|line| std::str::from_utf8(line).ok().and_then(from_hex));
-    Ok(lines.map_while(|digest| digest).collect())
+/// The size of the file at a path, where it is this one.
+fn size_of(of: &Shared, path: &str, file_id: u64) -> io::Result<Option<u64>> {
+    match of.cluster.wait(of.cluster.client().get_file_info(path)) {
+        Ok(there) => Ok((there.file_id == file_id).then_some(there.length as u64)),
+        Err(error) if Meaning::of(&error) == Meaning::Gone => Ok(None),
+        Err(error) => Err(of_data(&error, path)),
+    }
+}
+
+/// What a file is joined of.
+struct Digests {
+    /// The inode of the first part, which is that of the file.
+    file_id: Option<u64>,
+    parts: Vec<Digest>,
+}
+
+impl Digests {
+    fn read(of: &Shared, path: &str) -> io::Result<Option<Self>> {
+        let mut text = Vec::new();
+        match read(&of.cluster, path, |bytes| text.extend_from_slice(bytes)) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        }
+        let mut lines = text.split(|byte| *byte == b'\n').map(|line| std::str::from_utf8(line).unwrap_or_default());
+        let file_id = lines.next().and_then(|line| line.parse().ok());
+        Ok(Some(Self { file_id, parts: lines.map_while(from_hex).collect() }))
+    }
+}
+
+/// A time as HDFS takes it.
+pub fn milliseconds(header: &SegmentHeader) -> io::Result<u64> {
+    match header.mtime_ns.div_euclid(1_000_000).cast_unsigned() {
+        AS_IT_IS => Err(io::Error::new(io::ErrorKind::InvalidInput, "HDFS does not keep the last millisecond of 1969: set another time")),
+        milliseconds => Ok(milliseconds),
+    }
+}
+
+/// Gives a file its mode and time, and looks at it then.
+fn dress(of: &Shared, path: &str, header: &SegmentHeader) -> io::Result<FileStatus> {
+    let (client, milliseconds) = (of.cluster.client(), milliseconds(header)?);
+    let found = of.cluster.wait(async {
+        client.set_permission(path, u32::from(header.mode) & KEPT_MODE).await?;
+        client.set_times(path, milliseconds, AS_IT_IS).await?;
+        client.get_file_info(path).await
+    });
+    found.map_err(|error| of_name_node(&error, path))
 }
 
 /// Gives a file its mode and time, and puts it into its place.
 pub fn put_in_place(of: &Shared, from: &str, to: &str, header: &SegmentHeader) -> io::Result<Version> {
-    let client = of.cluster.client();
-    let milliseconds = header.mtime_ns.div_euclid(1_000_000);
-    let found = of.cluster.wait(async {
-        client.set_permission(from, u32::from(header.mode) & KEPT_MODE).await?;
-        client.set_times(from, milliseconds.cast_unsigned(), AS_IT_IS).await?;
-        let found = client.get_file_info(from).await?;
+    let (client, found) = (of.cluster.client(), dress(of, from, header)?);
+    // Another process may have made it anew since.
+    if found.length as u64 != header.size {
+        let why = format!("{to}: {} bytes are there, and the file has {}", found.length, header.size);
+        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    }
+    let renamed = of.cluster.wait(async {
         match client.rename(from, to, true).await {
             // The directory above comes later, with its own mode.
             Err(error) if Meaning::of(&error) == Meaning::Gone => {
                 client.mkdirs(split(to).0, 0o755, true).await?;
-                client.rename(from, to, true).await?;
+                client.rename(from, to, true).await
             }
-            done => done?,
+            done => done,
         }
-        Ok(found)
     });
-    let found = found.map_err(|error| match of.cluster.wait(client.get_file_info(to)) {
-        Ok(there) if there.isdir => in_the_way(),
-        _ => of_name_node(&error, to),
-    })?;
-    debug_assert_eq!(nanoseconds(found.modification_time), milliseconds.saturating_mul(1_000_000));
+    if let Err(error) = renamed {
+        match of.cluster.wait(client.get_file_info(to)) {
+            Ok(there) if there.file_id == found.file_id => tracing::warn!(path = to, %error, "is in its place, and the answer was lost"),
+            Ok(there) if there.isdir => return Err(in_the_way()),
+            _ => return Err(of_name_node(&error, to)),
+        }
+    }
     Ok(crate::source::version(&found))
 }

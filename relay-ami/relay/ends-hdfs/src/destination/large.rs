@@ -14,6 +14,7 @@ use super::lines::encode;
 use super::parts::{Part, name};
 use super::shared::Shared;
 use super::writing::{Writing, read_back};
+use crate::fault::of_name_node;
 use crate::path::join;
 
 /// Holds what else a receiver needs that has never seen the file's header.
@@ -77,7 +78,9 @@ impl Large {
         if *has_folder {
             return Ok(());
         }
-        self.of.make_directory(&self.folder)?;
+        // Once all is over nobody makes it anew: without the folder above it is not made.
+        let made = self.of.cluster.wait(self.of.cluster.client().mkdirs(&self.folder, 0o755, false));
+        made.map_err(|error| of_name_node(&error, &self.folder))?;
         if self.of.has_others {
             let mut head = Writing::begin(&self.of, self.of.temporary(), 0o600)?;
             head.write(encode(&self.header).as_bytes())?;
@@ -178,7 +181,14 @@ impl LargeFile for Large {
         self.count_in(part, &from, digest)
     }
 
+    /// It takes the name node a dozen calls.
+    fn is_placed_slowly(&self) -> bool {
+        true
+    }
+
     fn place(&self) -> io::Result<Option<Version>> {
-        self.join_parts().map(Some)
+        let version = self.join_parts()?;
+        lock(&self.of.joined).in_place.insert(self.header.entry);
+        Ok(Some(version))
     }
 }

@@ -4,8 +4,12 @@ use std::io;
 
 use futures::StreamExt as _;
 use hdfs_native::WriteOptions;
+use tokio::time::timeout;
+
+use cpt_ends::problem::takes_nothing;
 
 use super::lines::{Known, Line};
+use super::writing::STUCK;
 use crate::cluster::Cluster;
 use crate::fault::{Meaning, of_data, of_name_node};
 use crate::path::{join, split};
@@ -54,13 +58,16 @@ impl Notes {
         let new = format!("{file}{NEW}");
         let client = self.cluster.client();
         let text = bytes::Bytes::copy_from_slice(&self.text);
-        let done = self.cluster.wait(async {
+        let writing = async {
             let options = WriteOptions::default().overwrite(true).create_parent(false).permission(0o600);
             let mut writer = client.create(&new, options).await?;
             writer.write_bytes(text).await?;
             writer.close().await?;
             client.rename(&new, &file, true).await
-        });
+        };
+        // The clock is the runtime's: it is asked for there.
+        let done = self.cluster.wait(async { timeout(STUCK, writing).await });
+        let done = done.map_err(|_| takes_nothing(format!("the notes of this receiver were not taken for {} s", STUCK.as_secs())))?;
         done.map_err(|error| of_name_node(&error, "the notes of this receiver"))?;
         self.written = self.text.len();
         if self.written > LARGE {

@@ -14,7 +14,7 @@ use cpt_wire::documents::seat::Seat;
 use cpt_wire::documents::text::{PlanId, TransferId};
 use cpt_wire::frame::SegmentHeader;
 
-use super::joining::kept_parts;
+use super::joining::{AS_IT_IS, kept_parts, milliseconds};
 use super::large::Large;
 use super::lines::Line;
 use super::presence::Presence;
@@ -27,11 +27,11 @@ use crate::path::{PARTIAL, below, join, split};
 
 /// From one note of what has come to the next: each is a file, which takes the name node four calls.
 const PAUSE: Duration = Duration::from_millis(100);
+/// How often all that is not in its place is removed, and how long after one another.
+const REMOVALS: u32 = 20;
+const REMOVED_AGAIN: Duration = Duration::from_secs(1);
 /// Bytes in memory that wait for their place.
 const UNSYNCED: u64 = 128 << 20;
-/// To HDFS this means that a time stays.
-const AS_IT_IS: u64 = u64::MAX;
-
 /// What is below a directory, for one receiver.
 pub struct Opened {
     pub shared: Arc<Shared>,
@@ -54,13 +54,23 @@ impl Opened {
             to.stored,
         )
         .map_err(|error| of_open(&error))?;
+        // Whoever was frozen since it began must not take away what is another one's by now.
+        to.cluster.wait(client.get_file_info(&shared.own())).map_err(|error| of_open(&of_name_node(&error, shared.own())))?;
         // What is of another plan is nobody's.
         for other in shared.entries(&folder)?.iter().filter(|found| found.isdir && found.path != of_plan) {
             shared.remove(&other.path)?;
         }
-        let begun: HashSet<u64> =
-            shared.entries(&join(&of_plan, "parts"))?.iter().filter_map(|found| split(&found.path).1.parse().ok()).collect();
-        let presence = Presence::new(&to.cluster, &folder);
+        let mut begun = HashSet::new();
+        for found in shared.entries(&join(&of_plan, "parts"))? {
+            match split(&found.path).1.parse() {
+                Ok(entry) if known.placed.contains(entry) => shared.remove(&found.path)?,
+                Ok(entry) => drop(begun.insert(entry)),
+                Err(_) => {}
+            }
+        }
+        // Another receiver that gathers takes this one's own folder, and may not live to finish.
+        let watched = if to.has_others { folder } else { shared.own() };
+        let presence = Presence::new(&to.cluster, &watched);
         let knew_any = !known.placed.is_empty();
         Ok((Self { shared: Arc::new(shared), presence, knew_any }, Left { placed: known.placed, begun }))
     }
@@ -71,7 +81,7 @@ impl Opened {
         let nothing_came = !self.shared.has_others && !self.knew_any && lock(&self.shared.notes).is_empty();
         if nothing_came && self.shared.entries(&join(&self.shared.of_plan, "parts"))?.is_empty() {
             self.presence.is_over();
-            self.shared.remove(&self.shared.folder)?;
+            self.shared.withdraw()?;
         }
         Ok(())
     }
@@ -106,18 +116,18 @@ impl OpenDestination for Opened {
             Err(error) if !matches!(Meaning::of(&error), Meaning::Gone) => return Err(of_name_node(&error, &path)),
             _ => {}
         }
-        let kept = kept_parts(&self.shared, header)?;
+        let kept = kept_parts(&self.shared, header, &path)?;
         Ok((Box::new(Large::new(&self.shared, header, path, kept.clone())), kept))
     }
 
     fn directory(&self, header: &SegmentHeader) -> io::Result<()> {
         let (path, client) = (self.path(header)?, self.shared.cluster.client());
         let mode = u32::from(header.mode) & KEPT_MODE;
-        let milliseconds = header.mtime_ns.div_euclid(1_000_000);
+        let milliseconds = milliseconds(header)?;
         let done = self.shared.cluster.wait(async {
             client.mkdirs(&path, mode, true).await?;
             client.set_permission(&path, mode).await?;
-            client.set_times(&path, milliseconds.cast_unsigned(), AS_IT_IS).await
+            client.set_times(&path, milliseconds, AS_IT_IS).await
         });
         done.map_err(|error| of_name_node(&error, &path))
     }
@@ -137,16 +147,23 @@ impl OpenDestination for Opened {
 
     fn note(&self, entry: u64, placed: &Placed) -> io::Result<()> {
         lock(&self.shared.notes).add(&Line::placed(entry, placed));
+        let mut joined = lock(&self.shared.joined);
+        if joined.in_place.remove(&entry) {
+            joined.noted.push(entry);
+        }
         Ok(())
     }
 
     fn forget(&self, entry: u64) -> io::Result<()> {
         lock(&self.shared.notes).add(&Line::Forgotten { entry });
-        self.shared.flush()
+        Ok(())
     }
 
     fn sync_notes(&self) -> io::Result<()> {
-        self.shared.flush()
+        let noted = std::mem::take(&mut lock(&self.shared.joined).noted);
+        self.shared.flush()?;
+        // What they were made of says no more than the note, and would be wrong once somebody has replaced the file.
+        noted.iter().try_for_each(|entry| self.shared.remove(&self.shared.of_entry(*entry)))
     }
 
     fn abandon(&self, entry: u64) -> io::Result<()> {
@@ -155,10 +172,6 @@ impl OpenDestination for Opened {
 
     fn view(&self) -> Box<dyn View + '_> {
         Box::new(Sight::opened(&self.shared.cluster, &self.shared.root))
-    }
-
-    fn is_far(&self) -> bool {
-        true
     }
 
     fn check_there(&self) -> io::Result<()> {
@@ -171,7 +184,16 @@ impl OpenDestination for Opened {
 
     fn finish(&self, removed: &dyn Fn()) -> io::Result<()> {
         self.presence.is_over();
-        self.shared.remove(&self.shared.folder)?;
+        let mut tries = 1;
+        // An answer may be lost, and what is gone is gone.
+        while let Err(error) = self.shared.remove(&self.shared.folder) {
+            if tries == REMOVALS {
+                return Err(error);
+            }
+            tries += 1;
+            removed();
+            std::thread::sleep(REMOVED_AGAIN);
+        }
         removed();
         Ok(())
     }

@@ -6,13 +6,11 @@ use cpt_ends::{Found, Removal, Remover};
 use cpt_wire::documents::extras::Stayed;
 use cpt_wire::documents::text::DirectoryId;
 
+use super::joining::AS_IT_IS;
 use super::tour::{found, identity};
 use crate::cluster::Cluster;
 use crate::fault::{Meaning, of_data, of_name_node, words};
 use crate::path::{PARTIAL, below, split};
-
-/// To HDFS this means that a time stays.
-const AS_IT_IS: u64 = u64::MAX;
 
 pub struct HdfsRemover {
     cluster: Cluster,

@@ -1,5 +1,6 @@
 //! What files under way to one directory have in common.
 
+use std::collections::HashSet;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
@@ -43,6 +44,10 @@ pub struct Shared {
     own: RwLock<String>,
     pub notes: Mutex<Notes>,
     next: AtomicU64,
+    /// Large files that this process has put into their places.
+    pub joined: Mutex<Joined>,
+    /// Bytes of small files that wait in memory.
+    pub in_memory: AtomicU64,
 }
 
 impl Shared {
@@ -66,6 +71,8 @@ impl Shared {
             block_bytes: 0,
             own: RwLock::default(),
             next: AtomicU64::new(0),
+            joined: Mutex::default(),
+            in_memory: AtomicU64::new(0),
         };
         shared.block_bytes = shared.blocks(stored.block_bytes)?;
         shared.make_directory(&join(&shared.of_plan, "parts"))?;
@@ -74,10 +81,10 @@ impl Shared {
         Ok((shared, known))
     }
 
-    /// A part is a whole number of blocks: where a part is smaller, or no multiple of the block, blocks are smaller than was asked.
+    /// A part is a whole number of blocks: where it is smaller, or no multiple of what was asked, it is one block.
     fn blocks(&self, wanted: Option<u64>) -> io::Result<u64> {
         let usual = self.cluster.wait(self.cluster.client().defaults()).map_err(|error| of_name_node(&error, &self.root))?.0;
-        Ok(common_divisor(wanted.unwrap_or(usual), self.part_size))
+        Ok(blocks_of(self.part_size, wanted.unwrap_or(usual)))
     }
 
     /// A folder of this receiver's own, in which nothing lies yet.
@@ -126,10 +133,26 @@ impl Shared {
         join(&self.of_plan, &format!("parts/{entry}"))
     }
 
+    /// This process's own folder: without it nothing comes of what this process does.
+    pub fn own(&self) -> String {
+        self.own.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Removes this process's own folder, and those above it in which nothing else lies.
+    pub fn withdraw(&self) -> io::Result<()> {
+        self.remove(&self.own())?;
+        let seat = self.of_seat(self.seat);
+        for folder in [&*seat, &join(&self.of_plan, "seats"), &join(&self.of_plan, "parts"), &self.of_plan, &self.folder] {
+            if self.cluster.wait(self.cluster.client().delete(folder, false)).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// A path that nothing has had yet, in this receiver's own folder.
     pub fn temporary(&self) -> String {
-        let own = self.own.read().unwrap_or_else(PoisonError::into_inner);
-        join(&own, &format!("{TEMPORARY}/{:012}", self.next.fetch_add(1, Ordering::Relaxed)))
+        join(&self.own(), &format!("{TEMPORARY}/{:012}", self.next.fetch_add(1, Ordering::Relaxed)))
     }
 
     /// How files that are begun are stored.
@@ -169,15 +192,19 @@ impl Shared {
     }
 }
 
+/// Entries of which it is kept what they were joined of, until that is noted.
+#[derive(Default)]
+pub struct Joined {
+    pub in_place: HashSet<u64>,
+    pub noted: Vec<u64>,
+}
+
 fn number_of(name: &str) -> Option<u64> {
     name.strip_suffix(OVER).unwrap_or(name).parse().ok()
 }
 
-const fn common_divisor(mut one: u64, mut other: u64) -> u64 {
-    while other > 0 {
-        (one, other) = (other, one % other);
-    }
-    one
+const fn blocks_of(part: u64, wanted: u64) -> u64 {
+    if wanted > 0 && part.is_multiple_of(wanted) { wanted } else { part }
 }
 
 #[cfg(test)]
@@ -187,9 +214,9 @@ mod tests {
     #[test]
     fn a_part_is_a_whole_number_of_blocks() {
         let mib = |count: u64| count << 20;
-        assert_eq!(common_divisor(mib(128), mib(256)), mib(128));
-        assert_eq!(common_divisor(mib(128), mib(64)), mib(64), "a part that is smaller is one block");
-        assert_eq!(common_divisor(mib(96), mib(128)), mib(32));
+        assert_eq!(blocks_of(mib(256), mib(128)), mib(128));
+        assert_eq!(blocks_of(mib(64), mib(128)), mib(64), "a part that is smaller is one block");
+        assert_eq!(blocks_of(mib(128), 256_000_000), mib(128), "and one that is no multiple");
     }
 
     #[test]

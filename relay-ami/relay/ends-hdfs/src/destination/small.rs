@@ -15,6 +15,8 @@ use super::writing::{Writing, read, read_back};
 /// Up to so much waits in memory for its turn: what is written at once takes HDFS some milliseconds, whatever its size. A larger file
 /// goes to the data nodes as it comes.
 const IN_MEMORY: usize = 1 << 20;
+/// Of all small files together: a chunk may be a bundle of thousands, and each lane has one.
+const MOST_IN_MEMORY: u64 = 64 << 20;
 /// Until it has its own mode.
 const UNSEEN: u32 = 0o600;
 
@@ -33,6 +35,11 @@ impl Small {
     pub fn new(of: &Arc<Shared>, header: &SegmentHeader, path: String) -> Self {
         let (of, header, is_read_back) = (Arc::clone(of), header.clone(), AtomicBool::default());
         Self { of, header, path, bytes: Vec::new(), writing: None, ended: None, is_read_back }
+    }
+
+    fn take_bytes(&mut self) -> Vec<u8> {
+        self.of.in_memory.fetch_sub(self.bytes.len() as u64, Ordering::Relaxed);
+        std::mem::take(&mut self.bytes)
     }
 
     /// Writes all that waits, and ends the file.
@@ -55,9 +62,11 @@ impl SmallFile for Small {
             return writing.write(bytes);
         }
         self.bytes.extend_from_slice(bytes);
-        if self.bytes.len() > IN_MEMORY {
+        let waiting = self.of.in_memory.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        if self.bytes.len() > IN_MEMORY || waiting > MOST_IN_MEMORY {
             let mut writing = Writing::begin(&self.of, self.of.temporary(), UNSEEN)?;
-            writing.write(&std::mem::take(&mut self.bytes))?;
+            let bytes = self.take_bytes();
+            writing.write(&bytes)?;
             self.writing = Some(writing);
         }
         Ok(())
@@ -100,11 +109,11 @@ impl SmallFile for Small {
 
 impl Drop for Small {
     fn drop(&mut self) {
+        self.take_bytes();
         let writing = self.writing.take().map(|writing| writing.path);
         let Some(path) = self.ended.take().or(writing) else { return };
         let cluster = self.of.cluster.clone();
         // Whoever drops it has no time to wait for that; what stays is removed with its folder.
-        let client = cluster.clone();
-        drop(cluster.spawn(async move { client.client().delete(&path, false).await }));
+        drop(self.of.cluster.spawn(async move { cluster.client().delete(&path, false).await }));
     }
 }

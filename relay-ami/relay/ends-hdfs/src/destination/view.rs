@@ -80,6 +80,8 @@ impl<'a> Sight<'a> {
             if listing.next.is_none() && !listing.is_over {
                 match self.cluster.wait(listing.entries.next()) {
                     None => listing.is_over = true,
+                    // What is no directory is all that its listing gives.
+                    Some(Ok(found)) if found.path == directory => listing.is_over = true,
                     Some(Ok(found)) => listing.next = Some(found),
                     Some(Err(error)) => return Err(of_look(&error, directory)),
                 }

@@ -16,7 +16,7 @@ use crate::cluster::Cluster;
 use crate::fault::{of_data, of_name_node};
 
 /// Data nodes that acknowledge nothing are given up by the client itself after a minute, and others take their place. This is beyond it.
-const STUCK: Duration = Duration::from_secs(150);
+pub const STUCK: Duration = Duration::from_secs(90);
 
 /// One that nobody else knows yet.
 pub struct Writing {

@@ -47,7 +47,7 @@ struct Flow {
 impl<'a> Opened<'a> {
     pub fn new(cluster: &'a Cluster, segment: &'a Segment, path: String) -> Result<Self, SourceFailure> {
         let state = same(segment, &status(cluster, segment, &path)?)?;
-        let reader = cluster.wait(cluster.client().read(&path)).map_err(|error| failure(segment, &error))?;
+        let reader = read(cluster, segment, &path, segment.offset, segment.length)?;
         if reader.is_under_construction() {
             return Err(changed(segment, "is open for writing"));
         }
@@ -58,8 +58,7 @@ impl<'a> Opened<'a> {
     /// Asks for what follows, from data nodes that the name node knows now.
     fn again(&self, flow: &mut Flow) -> Result<(), SourceFailure> {
         same(self.segment, &status(self.cluster, self.segment, &self.path)?)?;
-        let reader = self.cluster.wait(self.cluster.client().read(&self.path));
-        flow.reader = reader.map_err(|error| failure(self.segment, &error))?;
+        flow.reader = read(self.cluster, self.segment, &self.path, flow.at, flow.end.saturating_sub(flow.at))?;
         flow.blocks = None;
         Ok(())
     }
@@ -89,7 +88,11 @@ impl SourceFile for Opened<'_> {
         if flow.at != offset || flow.at >= flow.end {
             // Of another part, whose bytes are read once more, as much as of this one.
             let end = if (from..from + length).contains(&offset) { from + length } else { size.min(offset + length.max(1)) };
+            let is_known = (from..from + length).contains(&offset);
             (flow.at, flow.end, flow.ready, flow.blocks) = (offset, end, Bytes::new(), None);
+            if !is_known {
+                self.again(&mut flow)?;
+            }
         }
         let mut tries = 0;
         while flow.ready.is_empty() {
@@ -118,6 +121,12 @@ impl SourceFile for Opened<'_> {
     }
 }
 
+/// Asks where the blocks of a range are: all of a large file's would be told for each of its parts.
+fn read(cluster: &Cluster, segment: &Segment, path: &str, offset: u64, length: u64) -> Result<FileReader, SourceFailure> {
+    let asked = cluster.wait(cluster.client().read_part(path, offset, length.max(1)));
+    asked.map_err(|error| failure(segment, &error))
+}
+
 fn status(cluster: &Cluster, segment: &Segment, path: &str) -> Result<FileStatus, SourceFailure> {
     cluster.wait(cluster.client().get_file_info(path)).map_err(|error| failure(segment, &error))
 }
@@ -144,12 +153,12 @@ fn same(segment: &Segment, now: &FileStatus) -> Result<Version, SourceFailure> {
 
 /// What tells this state of a file from another one.
 pub fn version(of: &FileStatus) -> Version {
-    Version::of_numbers((of.file_id, i64::try_from(of.modification_time).unwrap_or(i64::MAX)))
+    Version::of_numbers((of.file_id, of.modification_time.cast_signed()))
 }
 
-/// A time of HDFS, which counts milliseconds since 1970.
-pub fn nanoseconds(milliseconds: u64) -> i64 {
-    i64::try_from(milliseconds).unwrap_or(i64::MAX).saturating_mul(1_000_000)
+/// A time of HDFS, which counts milliseconds since 1970; earlier ones are negative to it.
+pub const fn nanoseconds(milliseconds: u64) -> i64 {
+    milliseconds.cast_signed().saturating_mul(1_000_000)
 }
 
 fn failure(segment: &Segment, error: &HdfsError) -> SourceFailure {

@@ -16,6 +16,8 @@ pub const USER: &str = "etl";
 
 pub struct Hadoop {
     pub configuration: PathBuf,
+    /// Hadoop's own `hdfs`.
+    program: PathBuf,
     runtime: Runtime,
     client: Client,
     /// The cluster ends when this is closed.
@@ -46,13 +48,14 @@ fn start() -> Option<Hadoop> {
     }
     let told: serde_json::Value = serde_json::from_str(&line).unwrap();
     let configuration = PathBuf::from(told["conf"].as_str().unwrap());
+    let program = PathBuf::from(told["hdfs"].as_str().unwrap());
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let client = ClientBuilder::new()
         .with_config_dir(configuration.display().to_string())
         .with_io_runtime(runtime.handle().clone())
         .build()
         .unwrap();
-    Some(Hadoop { configuration, runtime, client, _input: process.stdin.take().unwrap(), _process: process })
+    Some(Hadoop { configuration, program, runtime, client, _input: process.stdin.take().unwrap(), _process: process })
 }
 
 /// A directory of the cluster, and what its owner can do there.
@@ -105,6 +108,14 @@ impl Directory {
     pub fn names(&self, path: &str) -> Vec<String> {
         let found = self.wait(self.of.client.list_status(&self.at(path), false)).unwrap_or_default();
         found.into_iter().map(|found| found.path.rsplit('/').next().unwrap().to_owned()).collect()
+    }
+
+    /// Takes a snapshot of it.
+    pub fn snapshot(&self, name: &str) {
+        for words in [&["dfsadmin", "-allowSnapshot", &self.path][..], &["dfs", "-createSnapshot", &self.path, name]] {
+            let status = Command::new(&self.of.program).args(words).stdout(Stdio::null()).status().unwrap();
+            assert!(status.success(), "{words:?}");
+        }
     }
 
     /// Appends the blocks of files to another one.

@@ -131,7 +131,7 @@ fn a_file_whose_parts_were_being_joined_when_its_receiver_died_is_joined_to_its_
     // As far as a name node may have come with it.
     let plan = site.directory.names(".cpt-partial-t").pop().unwrap();
     let name = |number: usize| format!(".cpt-partial-t/{plan}/parts/3/{number:08}-{}", to_hex(&digests[number]));
-    let lines: Vec<String> = digests.iter().map(to_hex).collect();
+    let lines: Vec<String> = std::iter::once("7".to_owned()).chain(digests.iter().map(to_hex)).collect();
     site.directory.write(&format!(".cpt-partial-t/{plan}/parts/3/digests"), lines.join("\n").as_bytes(), 9);
     site.directory.join(&name(0), &[&name(1)]);
 
@@ -142,5 +142,58 @@ fn a_file_whose_parts_were_being_joined_when_its_receiver_died_is_joined_to_its_
     let version = file.place().unwrap();
     let seen = to.view().see(b"large").unwrap();
     assert_eq!((seen.size, seen.mode, seen.mtime_ns, Some(seen.version)), (SIZE, 0o640, Some(TIME), version));
+    assert_eq!(digest_of(&site.end, "large"), whole());
+}
+
+#[test]
+fn a_file_that_was_put_into_its_place_and_not_noted_comes_again_in_no_part() {
+    let Some(site) = Hdfs::new() else { return };
+    let (to, header) = (open(&site.end).0, header(3, "large", SIZE));
+    let (file, _) = to.large(&header).unwrap();
+    let digests: Vec<Digest> = (0..3).map(|number| part(&*file, number)).collect();
+    let version = file.place().unwrap();
+    drop((file, to));
+
+    let (to, left) = open(&site.end);
+    assert_eq!(left.begun, [3].into());
+    let (file, kept) = to.large(&header).unwrap();
+    assert_eq!(kept.into_values().collect::<Vec<_>>(), digests);
+    assert_eq!(file.place().unwrap(), version);
+    to.note(3, &Placed { digest: whole().unwrap(), version }).unwrap();
+    to.sync_notes().unwrap();
+    site.directory.write("large", &vec![9; usize::try_from(SIZE).unwrap()], 9);
+    assert!(to.large(&header).unwrap().1.is_empty(), "what somebody else has put there is nothing that came");
+    to.finish(&|| ()).unwrap();
+    assert_eq!(site.directory.names(""), ["large"]);
+}
+
+#[test]
+fn a_process_that_closes_late_leaves_what_the_next_one_has() {
+    let Some(site) = Hdfs::new() else { return };
+    let before = open(&site.end).0;
+    let after = open(&site.end).0;
+    let mut small = after.small(&header(4, "small", 5)).unwrap();
+    small.write(b"bytes").unwrap();
+    before.close();
+    small.finish().unwrap();
+    small.place(b"small").unwrap();
+    after.finish(&|| ()).unwrap();
+    assert_eq!(site.directory.names(""), ["small"]);
+}
+
+#[test]
+fn parts_that_a_snapshot_has_are_said_to_come_again() {
+    let Some(site) = Hdfs::new() else { return };
+    let (to, header) = (open(&site.end).0, header(3, "large", SIZE));
+    let (file, _) = to.large(&header).unwrap();
+    let _ = [0, 1, 2].map(|number| part(&*file, number));
+    site.directory.snapshot("s0");
+    assert_eq!(file.place().unwrap_err().kind(), std::io::ErrorKind::InvalidData);
+    to.abandon(3).unwrap();
+    drop(file);
+    let (file, kept) = to.large(&header).unwrap();
+    assert!(kept.is_empty());
+    let _ = [0, 1, 2].map(|number| part(&*file, number));
+    file.place().unwrap();
     assert_eq!(digest_of(&site.end, "large"), whole());
 }
