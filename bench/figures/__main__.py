@@ -1,5 +1,8 @@
 """`make figures`: the SVG plots of docs/models.md; the same input gives the same bytes."""
 
+import json
+import sys
+from dataclasses import asdict
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -7,8 +10,12 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure as Canvas
 
+from bench.figures.hdfs import Plot, hdfs_figures
+from bench.figures.hdfs_outcomes import outcomes
 from bench.figures.sampling import SEED, STRATEGIES, Trace, errors, recorded, synthetic
 from bench.figures.series import Figure, thesis_figures
+from bench.results import OUT as DATA
+from bench.results import publish
 
 OUT = Path("docs/figures")
 COLOURS = {0: "black", 2: "#0072b2", 4: "#d55e00", 8: "#009e73"}
@@ -52,14 +59,39 @@ def draw_traces(traces: dict[str, Trace]) -> None:
     save(canvas, "sample-integration", f"Mean error per strategy. Seed of the synthetic traces: {SEED}.")
 
 
-def main() -> None:
-    """Draw everything."""
+def draw_hdfs(plot: Plot) -> None:
+    """The panels of one of Figures 6.5 to 6.9 beside each other, each on its own scale."""
+    canvas = Canvas(figsize=(9.5, 2.6 if plot.panels[0].names else 4.2), layout="constrained")
+    canvas.suptitle(f"Figure {plot.number}: {plot.title}")
+    for axes, panel in zip(canvas.subplots(1, len(plot.panels)), plot.panels, strict=True):
+        for line in panel.curves:
+            look = {"color": line.colour, "linewidth": line.width, "markersize": 3, "solid_capstyle": "butt"}
+            axes.plot(line.x, line.y, line.style, label=line.label, **look)
+        axes.set(title=panel.title, xlabel=panel.x_label, ylabel=panel.y_label)
+        if panel.names:
+            axes.set_yticks(range(len(panel.names)), panel.names)
+            axes.set_ylim(-0.6, len(panel.names) - 0.4)
+        else:
+            axes.set_ylim(bottom=0)
+            axes.legend(fontsize=7)
+    save(canvas, f"figure-{plot.number.replace('.', '-')}", plot.caption)
+
+
+def main() -> int:
+    """Draw everything, write the data of Figures 6.5 to 6.9, and say which of their printed outcomes hold."""
     OUT.mkdir(parents=True, exist_ok=True)
     for figure in thesis_figures():
         draw(figure)
     draw_traces({**synthetic(), "recorded": recorded()})
+    plots = hdfs_figures()
+    for plot in plots:
+        draw_hdfs(plot)
     print(f"{OUT}: drawn")
+    status = publish("hdfs-model", outcomes(), "make figures")
+    series = {plot.number: asdict(plot) for plot in plots}
+    (DATA / "hdfs-model-series.json").write_text(json.dumps(series, indent=2, default=list) + "\n")
+    return status
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

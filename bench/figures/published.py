@@ -7,9 +7,15 @@ T2_SMALL_HOUR = 0.024
 PRINTED_T2_SMALL_HOUR = 0.241
 H1_2XLARGE_HOUR = 0.468
 EGRESS_GB = 0.02
+M4_LARGE_HOUR = 0.1
+T2_MICRO_HOUR = 0.0116
 
 T2_SMALL_PAIR = Pair(inter=15, intra=90, spawn_seconds=90)
 H1_2XLARGE_PAIR = Pair(inter=30, intra=315, spawn_seconds=90)
+M4_LARGE_INTRA = 593 / 8
+"""Table 4.2."""
+T2_MICRO_PAIR = Pair(inter=107 / 8, intra=595 / 8, spawn_seconds=83)
+"""Table 5.4; inside a datacenter it meets an m4.large (Table 4.2)."""
 
 
 def t2_small(size: float, pairs: int) -> Parameters:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.figures.hdfs import hdfs_figures
 from bench.figures.series import Figure, thesis_figures
 
 ROOT = Path(__file__).parents[3]
@@ -51,7 +52,8 @@ def test_docs_name_the_parameters_of_every_figure(figure: Figure) -> None:
 
 def test_docs_show_every_plot_and_no_other() -> None:
     shown = set(re.findall(r"figures/([a-z0-9-]+\.svg)", DOCS))
-    drawn = {f"figure-{number.replace('.', '-')}.svg" for number in FIGURES} | {"sample-integration.svg"}
+    numbers = [*FIGURES, *(plot.number for plot in hdfs_figures())]
+    drawn = {f"figure-{number.replace('.', '-')}.svg" for number in numbers} | {"sample-integration.svg"}
     others = {path.name for path in (ROOT / "docs" / "figures").glob("routes-*.svg")}
     assert shown == drawn == {path.name for path in (ROOT / "docs" / "figures").iterdir()} - others
 
@@ -63,7 +65,8 @@ def test_note_shows_each_plot_of_routes(plot: Path) -> None:
 
 
 def test_docs_list_every_contradiction_that_a_test_holds() -> None:
-    tests = Path(__file__).with_name("test_published.py").read_text()
+    names = ("test_published.py", "test_hdfs_outcomes.py")
+    tests = "".join(Path(__file__).with_name(name).read_text() for name in names)
     held = re.findall(r"def (test_text_of_\w+)", tests)
     listed = re.findall(r"`(test_text_of_\w+)`", DOCS)
     assert sorted(held) == sorted(listed)
