@@ -5,6 +5,7 @@ use std::future::Future;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 pub use hdfs_native::names::{Lookup, resolve_by};
 use hdfs_native::{Client, ClientBuilder};
@@ -12,6 +13,7 @@ use tokio::runtime::{Handle, Runtime};
 use tokio::task::JoinHandle;
 
 use crate::configuration::Configuration;
+use crate::fault::{is_unanswered, words};
 
 /// Threads that run calls. Each block that is read or written has its bytes summed up by one of them, 1 to 2 GB/s a core.
 const RUNTIME_THREADS: usize = 2;
@@ -20,6 +22,11 @@ const SILENT_MS: &str = "20000";
 /// How often a call goes to the next name node, or to the same again, before it has failed: the client waits 500 ms, then twice as long each
 /// time. Who asked knows better for how long the answer matters.
 const ATTEMPTS: &str = "4";
+
+/// So long a look is repeated: a name node that is started again is away for that long. Then its caller decides.
+const PATIENCE: Duration = Duration::from_secs(60);
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// A cluster that is called from threads that block.
 #[derive(Clone)]
@@ -99,6 +106,20 @@ impl Cluster {
     /// Runs a call on this thread until it is answered.
     pub(crate) fn wait<T>(&self, call: impl Future<Output = T>) -> T {
         self.0.runtime.block_on(call)
+    }
+
+    /// The answer of a call that only looks, asked again while there is no name node that answers, or none that may.
+    pub(crate) fn persist<T, F: Future<Output = hdfs_native::Result<T>>>(&self, call: impl Fn() -> F) -> hdfs_native::Result<T> {
+        let (begun, mut pause) = (Instant::now(), FIRST_PAUSE);
+        loop {
+            let error = match self.wait(call()) {
+                Err(error) if is_unanswered(&error) && begun.elapsed() + pause < PATIENCE => error,
+                answered => return answered,
+            };
+            tracing::warn!(error = words(&error), "asked again");
+            std::thread::sleep(pause);
+            pause = (2 * pause).min(LONGEST_PAUSE);
+        }
     }
 
     /// Runs a call beside this thread.

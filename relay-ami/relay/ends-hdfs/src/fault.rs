@@ -81,6 +81,11 @@ impl Meaning {
     }
 }
 
+/// Whether nobody answered, or one who may not for now.
+pub fn is_unanswered(error: &HdfsError) -> bool {
+    matches!(error, HdfsError::IOError(_) | HdfsError::InvalidRPCResponse(_)) || Meaning::of(error) == Meaning::TakesNothing
+}
+
 /// What it says, without where in the name node's program that was said.
 pub fn words(error: &HdfsError) -> String {
     error.to_string().lines().next().unwrap_or_default().to_owned()
@@ -99,8 +104,7 @@ fn error_of(meaning: Meaning, words: String) -> io::Error {
 /// The error of a call to the name node that changes something; `what` was asked for. One that it did not answer may be answered in a while,
 /// and an exception that nobody knows is of what was asked for alone.
 pub fn of_name_node(error: &HdfsError, what: impl Display) -> io::Error {
-    let is_unanswered = matches!(error, HdfsError::IOError(_) | HdfsError::InvalidRPCResponse(_));
-    let meaning = if is_unanswered { Meaning::TakesNothing } else { Meaning::of(error) };
+    let meaning = if is_unanswered(error) { Meaning::TakesNothing } else { Meaning::of(error) };
     error_of(meaning, format!("{what}: {}", words(error)))
 }
 

@@ -65,7 +65,7 @@ pub fn list(cluster: &Cluster, paths: &[Asked], wish: &Wish<'_>, each: Each<'_>)
 /// What a path brings to the top.
 fn found(cluster: &Cluster, asked: &Asked) -> Result<Vec<Top>, String> {
     let path = plain(&asked.path);
-    let status = cluster.wait(cluster.client().get_file_info(&path)).map_err(|error| in_words(&error))?;
+    let status = cluster.persist(|| cluster.client().get_file_info(&path)).map_err(|error| in_words(&error))?;
     let is_whole = !asked.path.ends_with('/');
     let own = split(&path).1;
     if is_whole && !own.is_empty() {

@@ -123,12 +123,12 @@ impl SourceFile for Opened<'_> {
 
 /// Asks where the blocks of a range are: all of a large file's would be told for each of its parts.
 fn read(cluster: &Cluster, segment: &Segment, path: &str, offset: u64, length: u64) -> Result<FileReader, SourceFailure> {
-    let asked = cluster.wait(cluster.client().read_part(path, offset, length.max(1)));
+    let asked = cluster.persist(|| cluster.client().read_part(path, offset, length.max(1)));
     asked.map_err(|error| failure(segment, &error))
 }
 
 fn status(cluster: &Cluster, segment: &Segment, path: &str) -> Result<FileStatus, SourceFailure> {
-    cluster.wait(cluster.client().get_file_info(path)).map_err(|error| failure(segment, &error))
+    cluster.persist(|| cluster.client().get_file_info(path)).map_err(|error| failure(segment, &error))
 }
 
 /// The state of a file that is as it was listed. Nothing but its inode and the time of the last change tells one state from another: what
