@@ -30,7 +30,7 @@ export CDK_HOME := $(CURDIR)/.cache/cdk
 # Without bytecode each local cloud compiles its packages anew, 3 s of a core.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo check test lint structure lane-clouds lane-daemon lane-checks test-python test-together test-alone test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model seats long-run mutants fuzz daemon daemon-arm64 synth release release-check userlands bench bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-datasets bench-estimate bench-fleet bench-faults bench-scale bench-sets bench-buckets bench-ways bench-versitygw bench-routes bench-routes-emulated figures diagram aws-smoke clean down
+.PHONY: help setup demo demo-hdfs check test lint structure lane-clouds lane-daemon lane-checks test-python test-together test-alone test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model seats long-run mutants fuzz daemon daemon-arm64 synth release release-check userlands bench bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-datasets bench-estimate bench-fleet bench-faults bench-scale bench-sets bench-buckets bench-ways bench-versitygw bench-routes bench-routes-emulated figures diagram aws-smoke clean down
 
 help:  ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -124,6 +124,9 @@ installed:
 
 demo: installed synth  ## Move real files through relays on this machine
 	@$(RUN) python -m cli.demo $(ARGS)
+
+demo-hdfs: installed synth  ## Copy from one real Hadoop to another one on this machine; needs Maven, and Java if PyPI's is not wanted
+	@$(RUN) python -m cli.demo_hdfs
 
 check: lint  ## What to run before each commit: linters, unit tests of all three languages, one whole execution
 	@cd $(CRATE) && ./cargo-checked test --workspace --exclude cpt-relay-fuzz --lib

@@ -7,7 +7,9 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from cli import terminal
 from cli.aws import Aws
@@ -111,7 +113,12 @@ def _transfer(cloud: LocalCloud, source: Path, destination: Path, arguments: arg
         "relays": {"pairs": "auto" if arguments.pairs == "auto" else int(arguments.pairs)},
         "preTest": False,
     }
-    console.print(Text("Transfer", style="bold"), f"{source} → {destination}, VM {home} → VM {other}")
+    return carry_out(cloud, aws, request, f"{source} → {destination}, VM {home} → VM {other}")
+
+
+def carry_out(cloud: LocalCloud, aws: Aws, request: Mapping[str, Any], told: str) -> bool:
+    """Start a transfer, watch it, tell its report; whether it succeeded and no relay is left. `told`: it, in words."""
+    console.print(Text("Transfer", style="bold"), told)
     machine = next(
         item["stateMachineArn"]
         for item in aws.client("stepfunctions").list_state_machines()["stateMachines"]
