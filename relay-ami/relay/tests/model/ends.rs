@@ -54,6 +54,13 @@ pub enum Running {
     Process { child: Child, log: PathBuf, killed: bool, stopped: bool },
 }
 
+/// Whether what the kernel tells of a process says that it catches SIGTERM, or does not run.
+fn may_be_stopped(status: &str) -> bool {
+    let of = |field: &str| status.lines().find_map(|line| line.strip_prefix(field)).map(str::trim).unwrap_or_default();
+    let caught = u64::from_str_radix(of("SigCgt:"), 16).unwrap_or_default();
+    caught & 1 << (Signal::TERM.as_raw() - 1) != 0 || of("State:").starts_with(['T', 'Z', 'X'])
+}
+
 impl Running {
     fn thread(stop: &Stop, run: impl FnOnce(&Stop) -> Ended + Send + 'static) -> Self {
         let stopped = stop.clone();
@@ -69,10 +76,15 @@ impl Running {
         Self::Process { child, log, killed: false, stopped: false }
     }
 
+    /// A process that does not catch the signal yet has not begun: it would end by it, as any program does.
     pub fn stop(&mut self) {
         match self {
             Self::Thread { stop, .. } => stop.request(),
             Self::Process { child, stopped, .. } => {
+                let status = format!("/proc/{}/status", child.id());
+                crate::wait_for("a process that can be stopped", || {
+                    std::fs::read_to_string(&status).map_or(Some(()), |status| may_be_stopped(&status).then_some(()))
+                });
                 *stopped = true;
                 let _ = kill_process(Pid::from_child(child), Signal::TERM);
             }
