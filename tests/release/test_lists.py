@@ -14,8 +14,8 @@ EPOCH = 1_700_000_000
 STRONG = ("AGPL", "GPL-2", "GPL-3", "SSPL")
 # Needed on Windows alone, so nothing of it is installed here.
 ELSEWHERE = {"colorama"}
-# They state MIT, and are published without its text.
-WITHOUT_TEXT = {"base64-simd", "vsimd"}
+# They state MIT or Apache-2.0, and are published without its text.
+WITHOUT_TEXT = {"base64-simd", "crc-catalog", "hdfs-native", "vsimd"}
 
 
 @pytest.fixture(scope="module")

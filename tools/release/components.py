@@ -13,6 +13,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 CRATE = ROOT / "relay-ami" / "relay"
+PATCHED = CRATE / "patched"
 DAEMON = "cpt-relay"
 # The package of the program; the library of its name is one of those that it is made of.
 PROGRAM = "cpt-command-line"
@@ -59,7 +60,8 @@ def rust() -> Iterator[Component]:
         waiting.extend(found)
     sums = _crate_sums()
     for package in (packages[key] for key in reached):
-        if package["source"] is None:
+        # What is patched is somebody else's all the same.
+        if package["source"] is None and PATCHED not in Path(package["manifest_path"]).parents:
             continue
         name, version = package["name"], package["version"]
         document = _document(f"pkg:cargo/{name}@{version}", name, version)
@@ -70,8 +72,9 @@ def rust() -> Iterator[Component]:
 
 
 def _crate_sums() -> dict[tuple[str, str], str]:
-    lock = tomllib.loads((CRATE / "Cargo.lock").read_text())
-    return {(one["name"], one["version"]): one["checksum"] for one in lock["package"] if "checksum" in one}
+    locks = [CRATE / "Cargo.lock", CRATE / "patches" / "published" / "Cargo.lock"]
+    packages = [one for lock in locks for one in tomllib.loads(lock.read_text())["package"]]
+    return {(one["name"], one["version"]): one["checksum"] for one in packages if "checksum" in one}
 
 
 def python() -> Iterator[Component]:
