@@ -73,7 +73,7 @@ def main() -> int:
             succeeded = carry_out(cloud, aws, request, f"hdfs:/set in {home} → hdfs:/copy in {other}, two workers each")
             if not succeeded:
                 return 1
-            console.print(there.shell("-ls", "-R", "/copy").rstrip())
+            console.print(there.shell("-ls", "/copy/set").rstrip())
             there.shell("-get", "/copy/set", str(Path(work, "got")))
         same = subprocess.run(["diff", "--recursive", source, Path(work, "got")], check=False).returncode == 0
         console.print(f"diff -r of what both have: {'no difference' if same else 'they differ'}")
