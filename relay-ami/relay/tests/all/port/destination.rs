@@ -20,9 +20,9 @@ const SIZE: u64 = 2 * PART + 100;
 const TIME: i64 = 1_700_000_000_000_000_001;
 
 macro_rules! behaviours {
-    ($($kind:ident: $make:expr),+ $(,)?) => {
+    ($($kind:ident: [$($make:tt)+]),+ $(,)?) => {
         $(
-            kinds! { $kind: $make =>
+            kinds! { $kind: $($make)+ =>
                 parts_in_any_order_are_seen_whole_and_only_once_the_file_is_placed,
                 what_is_placed_has_what_it_was_sent_with_as_far_as_this_kind_keeps_it,
                 a_further_name_a_hole_and_a_special_file_are_kept_where_this_kind_can,
@@ -42,26 +42,12 @@ macro_rules! behaviours {
 }
 
 behaviours! {
-    posix: crate::port::site::Posix::new(),
-    memory_with_everything: crate::port::site::memory(true),
-    memory_without_modes_times_and_links: crate::port::site::memory(false),
-    blobs_by_key: crate::port::site::Blobs::new(),
-    bucket_of_s3: crate::port::s3::S3::new(),
-}
-
-kinds! { hdfs: if crate::port::hdfs::Hdfs::new() =>
-    parts_in_any_order_are_seen_whole_and_only_once_the_file_is_placed,
-    what_is_placed_has_what_it_was_sent_with_as_far_as_this_kind_keeps_it,
-    a_further_name_a_hole_and_a_special_file_are_kept_where_this_kind_can,
-    what_is_dropped_before_its_place_leaves_nothing,
-    the_next_receiver_of_the_plan_finds_what_was_noted_and_only_that,
-    what_is_forgotten_or_given_up_does_not_count_for_the_next_receiver,
-    parts_do_not_count_in_a_file_that_somebody_else_put_there,
-    names_that_leave_the_destination_are_refused,
-    a_look_finds_what_was_removed_or_replaced,
-    a_file_takes_the_place_of_a_file_and_of_nothing_else,
-    what_is_read_back_is_what_is_stored,
-    the_survey_tells_whether_anything_is_there,
+    posix: [crate::port::site::Posix::new()],
+    memory_with_everything: [crate::port::site::memory(true)],
+    memory_without_modes_times_and_links: [crate::port::site::memory(false)],
+    blobs_by_key: [crate::port::site::Blobs::new()],
+    bucket_of_s3: [crate::port::s3::S3::new()],
+    hdfs: [if crate::port::hdfs::Hdfs::new()],
 }
 
 fn header(entry: u64, path: &str, size: u64) -> SegmentHeader {
