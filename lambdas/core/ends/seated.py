@@ -1,5 +1,6 @@
 """An end with machines of its own, on which its seats are, and its paths; whichever file system they read or write."""
 
+from abc import abstractmethod
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
@@ -40,9 +41,9 @@ class SeatedEnd(Document):
     io_weight: Weight | None = None
 
     @property
+    @abstractmethod
     def machine_ids(self) -> tuple[str, ...]:
         """The instances that reach its data; the first looks where one does so for all."""
-        raise NotImplementedError
 
     @property
     def machine_words(self) -> str:
