@@ -118,9 +118,16 @@ cdk.out/manifest.json: $(SYNTH_SOURCES) $(PARTS) $(PARTS:=.sources) | node_modul
 	@touch $@
 
 # What a fresh checkout lacks is fetched while the daemon compiles.
-.PHONY: installed
+.PHONY: installed installed-for-tests hadoop
 installed:
 	@$(MAKE) --no-print-directory --jobs 3 setup daemon
+
+installed-for-tests:
+	@$(MAKE) --no-print-directory --jobs 3 setup daemon hadoop
+
+# Where Hadoop cannot be had (code 3), tests say what they skipped.
+hadoop: .venv/stamp
+	@$(RUN) python -m local.hadoop --fetch || [ $$? = 3 ]
 
 demo: installed synth  ## Move real files through relays on this machine
 	@$(RUN) python -m cli.demo $(ARGS)
@@ -136,7 +143,7 @@ check: lint  ## What to run before each commit: linters, unit tests of all three
 # Three lanes at once, so that nothing waits for a processor that is idle: tests of clouds, tests of the daemon, and what only
 # computes, which gives way to both. The daemon's come after the clouds have started, since some have limits of time; what
 # compares rates comes after all other clouds.
-test: installed synth browser $(LABORATORY) $(SECOND_JUDGE)  ## Everything that CI checks
+test: installed-for-tests synth browser $(LABORATORY) $(SECOND_JUDGE)  ## Everything that CI checks
 	@mkdir -p .cache && rm -f $(SKIPPED)
 	@status=0; CPT_SKIPPED="$(CURDIR)/$(SKIPPED)" $(MAKE) --no-print-directory --jobs 3 --output-sync=target lane-clouds lane-daemon lane-checks || \
 	  status=$$?; $(RUN) python -m tools.skipped $(SKIPPED) || status=$$?; exit $$status

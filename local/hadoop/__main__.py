@@ -38,11 +38,14 @@ def main(words: list[str]) -> int:
     parser.add_argument("--replication", type=int, default=options.replication)
     parser.add_argument("--block-size", type=int, default=options.block_bytes, help="bytes, a multiple of 512")
     parser.add_argument("--folder", type=Path, help="where all files lie; absent: a folder that goes with the cluster")
+    parser.add_argument("--fetch", action="store_true", help="only fetch and make what a cluster needs")
     asked = parser.parse_args(words)
     options = Options(replication=asked.replication, block_bytes=asked.block_size)
     signal.signal(signal.SIGTERM, _end)
     try:
         runtime = prepare()
+        if asked.fetch:
+            return 0
         with tempfile.TemporaryDirectory(prefix="hadoop-") as own:
             folder = (asked.folder or Path(own)).resolve()
             folder.mkdir(parents=True, exist_ok=True)

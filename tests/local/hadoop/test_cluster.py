@@ -22,6 +22,8 @@ from local.hadoop.shared_classes import prepare
 from local.patches.objects.crc import CRCS
 from tests.chaos.extent import only_full
 
+pytestmark = only_full  # the suites of ends and the whole executions use a cluster in `make test` too
+
 BLOCK_BYTES = 64 << 10
 CONTENT = os.urandom(3 * BLOCK_BYTES + 5)
 
@@ -97,13 +99,11 @@ def test_a_command_that_fails_says_why(cluster: HadoopCluster) -> None:
         cluster.shell("-mkdir", "/hers", user="alice")
 
 
-@only_full
 def test_distcp_runs_by_the_jars_of_its_section(cluster: HadoopCluster, file: str) -> None:
     cluster.run("org.apache.hadoop.tools.DistCp", file, "/copy", runtime=prepare(DISTCP))
     assert content(cluster, "/copy") == CONTENT
 
 
-@only_full
 def test_the_java_of_pypi_runs_a_cluster(hadoop: Runtime, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     too_new = tmp_path / "java"
     too_new.write_text("#!/bin/sh\nprintf '  java.home = /\\nopenjdk version \"25\"\\n' >&2\n")

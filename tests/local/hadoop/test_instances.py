@@ -10,9 +10,11 @@ from local.config import LocalConfig
 from local.hadoop.instances import on_instances
 from local.hadoop.runtime import Runtime
 from local.instances.process import marked
-from tests.chaos.extent import cases
+from tests.chaos.extent import only_full
 from tests.local.assembly import HOME, OTHER
 from tests.local.conftest import finished
+
+pytestmark = only_full
 
 SETTINGS = {"port": 0, "bootSeconds": 0.05, "ssmRegistrationSeconds": 0}
 # Each block goes from the client to one data node, and from there to the other.
@@ -21,10 +23,9 @@ hdfs dfs -put there /file && hdfs dfs -cat /file | cmp - there && echo same"""
 SEEN_BY_A_UNIT = """systemd-run --quiet --unit=asks sh -c 'cd "$TMPDIR"; ls "$HADOOP_CONF_DIR" >new; mv new seen'
 until [ -e seen ]; do sleep 0.05; done
 cat seen"""
-BEST = "netns" if namespaces_available() else "process"
 
 
-@pytest.fixture(params=cases(["process", "netns"], [BEST]))
+@pytest.fixture(params=["process", "netns"])
 def cloud(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, hadoop: Runtime
 ) -> Iterator[LocalCloud]:
@@ -47,7 +48,7 @@ def sh(cloud: LocalCloud, instance_id: str, region: str, script: str) -> str:
 
 def test_workers_use_the_cluster_of_their_region_and_nobody_else_does(cloud: LocalCloud, hadoop: Runtime) -> None:
     is_apart = cloud.config.instances == "netns"
-    regions = cases([HOME, OTHER], [HOME])
+    regions = [HOME, OTHER]
     vms = {region: [cloud.launch_vm(region, str(number), wait=False) for number in range(4)] for region in regions}
     with ExitStack() as stack:
         for region, (stranger, name_node, *workers) in vms.items():

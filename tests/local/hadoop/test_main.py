@@ -13,7 +13,7 @@ import pytest
 
 from local.hadoop.runtime import Runtime
 from local.waiting import wait_for
-from tests.chaos.extent import cases
+from tests.chaos.extent import only_full
 from tests.paths import ROOT
 
 Command = subprocess.Popen[str]
@@ -34,7 +34,8 @@ def answer(command: Command, line: str = "") -> dict[str, Any]:
     return said
 
 
-@pytest.mark.parametrize("end", cases(list(ENDS), ["input"]))
+@only_full
+@pytest.mark.parametrize("end", ENDS)
 def test_it_gives_a_cluster_and_takes_all_of_it_away(hadoop: Runtime, tmp_path: Path, end: str) -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "local.hadoop", *WORDS],
