@@ -15,7 +15,7 @@ STRONG = ("AGPL", "GPL-2", "GPL-3", "SSPL")
 # Needed on Windows alone, so nothing of it is installed here.
 ELSEWHERE = {"colorama"}
 # They state MIT or Apache-2.0, and are published without its text.
-WITHOUT_TEXT = {"base64-simd", "crc-catalog", "hdfs-native", "vsimd"}
+WITHOUT_TEXT = {"base64-simd", "hdfs-native", "vsimd"}
 
 
 @pytest.fixture(scope="module")
