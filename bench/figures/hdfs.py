@@ -8,20 +8,29 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from bench.figures.published import M4_LARGE_HOUR, M4_LARGE_INTRA, T2_MICRO_HOUR, T2_MICRO_PAIR
-from lambdas.core.models.distcp import Clusters, DistCp, Stages, fewest_pairs, launched_if_faster
+from lambdas.core.models.distcp import (
+    FITTED_MAP_MB_PER_SECOND,
+    FITTED_START_SECONDS,
+    PUBLISHED_MAPS,
+    Clusters,
+    DistCp,
+    Stages,
+    fewest_pairs,
+    launched_if_faster,
+)
 from lambdas.core.models.models import Ends, Pair
 from lambdas.core.tariff import cost
 
 M4_LARGE_INTER = 11.0
 """Fitted, MB/s, as the next five."""
 STAGING_RATE = 60.0
-MAP_RATE = 1.55
-START_SECONDS = 100.0
+MAP_RATE = FITTED_MAP_MB_PER_SECOND
+START_SECONDS = FITTED_START_SECONDS
 M4_LARGE_PAIR = Pair(M4_LARGE_INTER, M4_LARGE_INTRA, T2_MICRO_PAIR.spawn_seconds)
 MAPS_OF_MORE = 14
 """M with two workers more in each cluster: in proportion to their number."""
 
-MAPS = 7
+MAPS = PUBLISHED_MAPS
 FILE_MB = 512.0
 SMALL_FILE_MB = 256.0
 ADDED = 2

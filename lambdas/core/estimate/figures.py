@@ -213,6 +213,12 @@ class EndFigures(Document):
     """The limits of the request's timetable, where it has one; in other seconds there is none."""
     gateway: Figure | None = Field(default=None, alias="gatewayUsdPerGB")
     """Per GB that a transit gateway between the two VPCs passes on; absent where there is none."""
+    distcp: Figure | None = Field(default=None, alias="distcpSeconds")
+    """What DistCp would take for the same files, s; absent where it could not copy them, or nobody counted them."""
+    distcp_maps: Figure | None = Field(default=None, alias="distcpMaps")
+    distcp_map_rate: Figure | None = Field(default=None, alias="distcpMapMBps")
+    distcp_start: Figure | None = Field(default=None, alias="distcpStartSeconds")
+    """M, v_map and T_0, which that follows from."""
     repeated: Figure | None = Field(default=None, alias="repeatedShare")
     """How many bytes are sent beyond those that arrive: a last chunk on two lanes, and what is sent again."""
     machines: list[int] | None = None

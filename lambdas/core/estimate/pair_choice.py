@@ -4,7 +4,7 @@ from math import ceil
 from typing import Literal, NoReturn
 
 from lambdas.core.errors import BudgetTooSmall, DeadlineUnreachable
-from lambdas.core.estimate import first_contact
+from lambdas.core.estimate import distcp, first_contact
 from lambdas.core.estimate.budget import needed, within
 from lambdas.core.estimate.figures import Figures
 from lambdas.core.estimate.pair_route import PairRoute
@@ -29,6 +29,8 @@ def choose(
     budget = "" if len(allowed) == len(rows) else f", within {objective.max_cost_usd} dollars"
     if objective.deadline_seconds is not None:
         return _by_deadline(allowed, objective.deadline_seconds, objective.confidence, figures, budget)
+    if objective.minimise == "pairs":
+        return _by_distcp(allowed, objective, figures, budget)
     direct, fastest = rows[0], _fastest(allowed)
     if not _helps(fastest, direct):
         if _helps(_fastest(rows), direct):
@@ -42,7 +44,7 @@ def choose(
             f"relays do not help{budget}: {rows[-1].limit}; best with relays {duration(fastest.seconds)}, "
             f"direct {duration(direct.seconds)}",
         )
-    best = min(allowed, key=lambda row: preference(row, objective))
+    best = min(allowed, key=lambda row: preference(row, objective, figures))
     match objective.minimise:
         case "time":
             return (
@@ -56,6 +58,19 @@ def choose(
             return best.pairs, f"{route.are(best.pairs, 'takes', 'take')} the least energy, {wh}{budget}"
         case "balanced":
             return best.pairs, _balance(best, fastest, direct, objective.value_of_time, route) + budget
+
+
+def _by_distcp(rows: list[Row], objective: Objective, figures: Figures, budget: str) -> tuple[int, str]:
+    """The fewest pairs that take at most as long as DistCp (Figure 6.9), or the fastest row where none does."""
+    route, best = figures.route, min(rows, key=lambda row: preference(row, objective, figures))
+    most, taken = distcp.most_seconds(figures), duration(best.expected_seconds)
+    if best.expected_seconds > most:
+        fastest = f"{route.are(best.pairs, 'takes', 'take')} the least time, {taken}{budget}"
+        return best.pairs, f"none takes at most as long as DistCp, {duration(most)}; {fastest}"
+    if not best.pairs:
+        return 0, f"no {route.unit} is needed: {taken} without, and DistCp takes {duration(most)}"
+    fewest = route.are(best.pairs, "is the fewest that takes", "are the fewest that take")
+    return best.pairs, f"{fewest} at most as long as DistCp: {taken}, and DistCp takes {duration(most)}{budget}"
 
 
 def _balance(best: Row, fastest: Row, direct: Row, value: float, route: PairRoute) -> str:
@@ -113,25 +128,20 @@ def _by_deadline(rows: list[Row], deadline: int, confidence: float, figures: Fig
     possible = [row for row in rows if _may_meet(row, deadline, figures)]
     if not possible:
         _refuse_deadline(rows, deadline, confidence, figures)
-    expected = [row for row in possible if _expected(row) <= deadline]
+    expected = [row for row in possible if row.expected_seconds <= deadline]
     if expected:
         best = min(expected, key=lambda row: (row.cost_usd, row.seconds))
         are = f"{route.are(best.pairs)} the cheapest choice that is expected within {deadline} s"
         are = f"{are}, which cannot be promised"
     else:
-        best = min(possible, key=lambda row: (_expected(row), row.pairs))
+        best = min(possible, key=lambda row: (row.expected_seconds, row.pairs))
         are = f"{route.are(best.pairs, 'takes', 'take')} the least time; {deadline} s cannot be promised"
     return best.pairs, f"{are}{budget}"
 
 
-def _expected(row: Row) -> float:
-    """Seconds from start to report, or of the data where only that is known."""
-    return row.seconds if row.whole_seconds is None else row.whole_seconds
-
-
 def _at_best(row: Row) -> float:
     """The same with all figures at their better bounds."""
-    return _expected(row) - (row.seconds - row.bounds[0])
+    return row.expected_seconds - (row.seconds - row.bounds[0])
 
 
 def _may_meet(row: Row, deadline: int, figures: Figures) -> bool:
@@ -149,10 +159,10 @@ def promise(row: Row, objective: Objective, figures: Figures) -> list[str]:
     deadline, why = objective.deadline_seconds, unknown(row, figures)
     if deadline is None or row.sure_seconds <= deadline or why is None:
         return []
-    worst = _expected(row) + row.bounds[1] - row.seconds
+    worst = row.expected_seconds + row.bounds[1] - row.seconds
     return [
-        f"a deadline of {deadline} s cannot be promised, because {why}: {_expected(row):.0f} s are expected from start "
-        f"to report, {_at_best(row):.0f} s at best, {worst:.0f} s at worst"
+        f"a deadline of {deadline} s cannot be promised, because {why}: {row.expected_seconds:.0f} s are expected from "
+        f"start to report, {_at_best(row):.0f} s at best, {worst:.0f} s at worst"
     ]
 
 

@@ -111,7 +111,7 @@ def is_preferred(
     """Whether what the request wants is better served: less time may cost more than it is worth.
 
     `serving`: the routes as they carry data now. Routes that only get smaller, or go, need no reason. A deadline of
-    `objective` is that of the rest.
+    `objective`, and DistCp's time of `figures`, is that of the rest.
     """
     now = {stage: count for use in serving for stage, count in use.stages().items()}
     if all(count <= now.get(stage, 0) for use in found.uses for stage, count in use.stages().items()):
@@ -119,7 +119,7 @@ def is_preferred(
     size = rest.size * 1e6
     after = row_of(size, found.becomes, rest.direct, found.uses, figures)
     before = row_of(size, found.stays, rest.direct, serving, figures)
-    return preference(after, objective) < preference(before, objective)
+    return preference(after, objective, figures) < preference(before, objective, figures)
 
 
 def changes(carrying: Iterable[Carrying], uses: Iterable[RouteUse]) -> dict[int, int]:

@@ -13,6 +13,10 @@ def better_of(rows: list[Row], others: Sequence[Row | None], objective: Objectiv
     """The rows, each replaced by the other one where there is one that is preferred and that the budget bears."""
     borne = within([row for row in others if row], objective.max_cost_usd, figures)
     return [
-        other if other and other in borne and preference(other, objective) < preference(row, objective) else row
+        other if other and other in borne and _is_better(other, row, objective, figures) else row
         for row, other in zip(rows, others, strict=True)
     ]
+
+
+def _is_better(other: Row, row: Row, objective: Objective, figures: Figures) -> bool:
+    return preference(other, objective, figures) < preference(row, objective, figures)

@@ -60,7 +60,7 @@ class RowTable:
         """The row that will be chosen, unless relays do not help."""
         borne = within(list(rows), self.objective.max_cost_usd, self.figures) or list(rows)
         if requested == "auto":
-            return min(borne, key=lambda row: preference(row, self.objective))
+            return min(borne, key=lambda row: preference(row, self.objective, self.figures))
         return max((row for row in borne if row.pairs <= requested), key=lambda row: row.pairs, default=rows[0])
 
     def _of(self, counts: Sequence[int]) -> list[Row]:

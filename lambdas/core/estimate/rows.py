@@ -68,6 +68,11 @@ class Row(Document):
         return self.limit if not words or words in self.limit else f"{self.limit} ({words})"
 
     @property
+    def expected_seconds(self) -> float:
+        """Seconds from start to report, or of the data where only that is known."""
+        return self.seconds if self.whole_seconds is None else self.whole_seconds
+
+    @property
     def sure_seconds(self) -> float:
         """What a deadline is held against."""
         return self.seconds if self.whole_seconds_high is None else self.whole_seconds_high

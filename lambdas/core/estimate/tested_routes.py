@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, pairwise
 
+from lambdas.core.estimate import distcp
 from lambdas.core.estimate.data_time import seconds_through
 from lambdas.core.estimate.figures import Figure, Figures
 from lambdas.core.estimate.preference import preference
@@ -50,7 +51,8 @@ def worth_keeping(
         left = objective.model_copy(update={"deadline_seconds": rest})
     carrying = [use for use in uses if use.rate.now > 0]
     choices = [list(some) for count in range(len(carrying) + 1) for some in combinations(carrying, count)]
-    return min(choices, key=lambda some: preference(_row(size_bytes, some, figures), left))
+    of_rest = distcp.after(figures, elapsed_seconds)
+    return min(choices, key=lambda some: preference(_row(size_bytes, some, figures), left, of_rest))
 
 
 def told_by(ways: Ways, nodes: Iterable[Node], regions: Mapping[int, str]) -> Ways:

@@ -16,6 +16,12 @@ from lambdas.core.models.zero_wait import Serving, zero_wait
 MOST_PAIRS = 10
 """The largest p of Figure 6.9."""
 
+PUBLISHED_MAPS = 7
+"""M of the dissertation's clusters of two m4.large (6.2.2)."""
+FITTED_MAP_MB_PER_SECOND = 1.55
+FITTED_START_SECONDS = 100.0
+"""v_map and T_0, which the dissertation does not print: with these most of what it prints of 6.5 to 6.9 holds."""
+
 Middle = Literal["store-and-forward", "zero-wait"]
 """How the middle of the staged mode moves its data: by Equation 3.4, or as CPT does."""
 

@@ -18,9 +18,10 @@ from lambdas.core.ends.bucket import DestinationBucket, SourceBucket
 from lambdas.core.ends.kinds import DestinationEnd, SourceEnd
 from lambdas.core.ends.seated import DestinationPath, SourcePaths
 from lambdas.core.errors import InvalidRequest
-from lambdas.core.request import bucket_rules, hdfs_rules, machine_rules, path_rules, replacing
+from lambdas.core.request import bucket_rules, distcp_request, hdfs_rules, machine_rules, path_rules, replacing
 from lambdas.core.request.bandwidth import MOST_MBPS, LimitWish, Timetable
 from lambdas.core.request.deletion import MOST_DELETED, WITHOUT_DRY_RUN, Confirmation
+from lambdas.core.request.distcp_request import DistCpRequest
 from lambdas.core.request.labels import Label, Tags
 from lambdas.core.request.nulls import without_nulls
 from lambdas.core.request.problems import describe
@@ -45,6 +46,11 @@ _RIGHT = {
     "$.chunkSizeMiB": "write MiB, a power of two from 1 to 1024, e.g. 64 or 64MiB",
     "$.bandwidthLimitMbps": f"write Mbit/s as a whole number from 1 to {MOST_MBPS}, or a timetable",
 }
+_OTHER_THAN_BY_DEADLINE = {
+    "time": "the fastest",
+    "energy": "the one that takes the least energy",
+    "pairs": "the one with the fewest pairs",
+}
 _NOT_BESIDE_SKIPS = "extras are removed only once everything has arrived"
 _NOT_BY_A_LIST = "the list is the source's, and the destination cannot tell what it leaves out"
 _NOT_A_MACHINE = "it would be the whole machine, its system included"
@@ -65,7 +71,7 @@ def _chunk_size(value: object) -> object:
 class Objective(Document):
     """What the choice of p optimises, and what follows when the budget is used up; dollars and seconds."""
 
-    minimise: Literal["time", "cost", "energy", "balanced"] = "balanced"
+    minimise: Literal["time", "cost", "energy", "balanced", "pairs"] = "balanced"
     value_of_time_usd_per_hour: float | None = Field(default=None, ge=0, le=MAX_VALUE_OF_TIME)
     max_cost_usd: float | None = Field(default=None, gt=0)
     on_budget: Literal["direct", "stop"] = "direct"
@@ -87,8 +93,7 @@ class Objective(Document):
     def contradictions(self) -> list[tuple[str, str]]:
         """Keys that cannot stand beside the others, and why."""
         found = []
-        if self.minimise in ("time", "energy") and self.deadline_seconds is not None:
-            other = "the fastest" if self.minimise == "time" else "the one that takes the least energy"
+        if (other := _OTHER_THAN_BY_DEADLINE.get(self.minimise)) and self.deadline_seconds is not None:
             found.append(("minimise", f"with a deadline the cheapest row that meets it is chosen, not {other}"))
         if self.value_of_time_usd_per_hour is not None:
             if self.minimise != "balanced":
@@ -134,6 +139,7 @@ class TransferRequest(Document):
     select: Selection = Field(default_factory=Selection)
     relays: RelaysRequest = Field(default_factory=RelaysRequest)
     objective: Objective = Field(default_factory=Objective)
+    distcp: DistCpRequest | None = None
     pre_test: Literal["auto"] | bool = "auto"
     pre_test_seconds: Annotated[Seconds, Field(ge=1, le=MAX_PRE_TEST_SECONDS)] | None = None
     profile: Literal["none", "measure"] = "none"
@@ -246,6 +252,7 @@ def _rules(request: TransferRequest, limits: Limits) -> list[str]:
     said = request.to_document()
     problems += bucket_rules.problems(source, destination, said)
     problems += hdfs_rules.problems(source, destination, said)
+    problems += distcp_request.problems(source, destination, request.distcp, request.objective.minimise)
     problems += request.select.problems
     problems += _pairs_problems(request, limits)
     for stage, where in enumerate((".source", ".destination") if request.relays.by_side else ("",)):

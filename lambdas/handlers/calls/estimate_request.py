@@ -60,6 +60,11 @@ def _estimate(event: EstimateRequest, world: World) -> Estimate:
             f"$.sizeBytes: {found}; nothing is scanned for an estimate, so say how much is to be moved: "
             "a whole number of bytes, at least 1 (cpt estimate REQUEST --size 8GB)"
         )
+    if request.objective.minimise == "pairs" and event.files is None:
+        raise InvalidRequest(
+            "$.files: is missing, and $.request.objective.minimise is 'pairs': DistCp's time goes by the number of "
+            "files; give it (cpt estimate REQUEST --size 8GB --files 16)"
+        )
     if request.copied_ends is not None:
         raise InvalidRequest(_of_copies(event, request))
     transfer = AcceptedTransfer(

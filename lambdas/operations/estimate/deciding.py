@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from lambdas.adapters.world import World
 from lambdas.core.errors import BudgetTooSmall, DeadlineUnreachable, MissingPrice, NoSuitableType
-from lambdas.core.estimate import first_contact
+from lambdas.core.estimate import distcp, first_contact
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.figures import EndFigures
 from lambdas.core.estimate.first_contact import RelayDecision, Sight, Verdict
@@ -61,7 +61,7 @@ def decide_first(world: World, record: Estimated, seen: Sight) -> Estimate:
         # What the survey saw of disks and files.
         before = record.estimate.figures
         known = {name: one for name, one in before.of_ends.items() if name not in ends.of_ends}
-        ends = ends.model_copy(update={**known, "file_systems": before.file_systems})
+        ends = ends.model_copy(update={**known, "file_systems": before.file_systems, **distcp.kept(before)})
         return first_contact.with_first_sight(ends, offers, seen)
 
     found = _estimate(world, record, record.estimate.bytes, record.transfer.request.objective, adjusted)
@@ -113,6 +113,7 @@ def _more(world: World, record: Estimated, seen: Sight, verdict: Verdict) -> tup
     if seen.pairs >= most:
         return 0, f"{route.are(most)} the most"
     progress = reports.of_sender(world, record.transfer)
+    known = record.estimate.figures
     left = max(record.plan.bytes - (progress.bytes if progress else 0), 0)
     kind = record.estimate.instance_type
     found = _estimate(
@@ -121,7 +122,11 @@ def _more(world: World, record: Estimated, seen: Sight, verdict: Verdict) -> tup
         left,
         _rest_of(record),
         lambda ends, offers: first_contact.with_relays(
-            ends.model_copy(update={"file_systems": record.estimate.figures.file_systems}), offers, seen, verdict, kind
+            ends.model_copy(update={"file_systems": known.file_systems, **distcp.kept(known)}),
+            offers,
+            seen,
+            verdict,
+            kind,
         ),
     )
     if isinstance(found, str):

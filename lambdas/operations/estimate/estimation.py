@@ -5,7 +5,7 @@ from math import inf
 
 from lambdas.adapters.world import World
 from lambdas.core.ends.hdfs import HdfsEnd
-from lambdas.core.estimate import end_limits, file_systems, object_store, offers, several
+from lambdas.core.estimate import distcp, end_limits, file_systems, object_store, offers, several
 from lambdas.core.estimate.estimate import Estimate, estimate
 from lambdas.core.estimate.figures import EndFigures, Figure, TimedLimit
 from lambdas.core.estimate.fitting import fitted
@@ -18,6 +18,7 @@ from lambdas.core.estimate.type_choice import Offer
 from lambdas.core.estimate.whole_time import TRANSFERS, whole_time
 from lambdas.core.fleet import joined
 from lambdas.core.fleet.launch_decision import NO_SPOT_ROLE
+from lambdas.core.request import distcp_request
 from lambdas.core.request.bandwidth import MBIT_PER_MB, Timetable, spans
 from lambdas.core.restores.summary import Restores
 from lambdas.core.spending import cross_zone
@@ -123,6 +124,7 @@ def estimate_for(
             "gateway": gateway(transfer) if through else None,
             "entries": listed.files + listed.directories + listed.symlinks if listed else files,
             "restores": restores.figure(request.source.region) if restores else None,
+            **_distcp(transfer, size_bytes, survey.to_send.files if survey else files, machines),
         }
     )
     is_begun = bool(survey or is_moving or waited_seconds is not None)
@@ -156,6 +158,7 @@ def estimate_for(
         *found.notes,
         *notes.of_relays(found, transfer, market),
         *notes.of_buckets(transfer, size_bytes, count, restores),
+        *distcp.note(found.rows, found.figures),
         *mounts.notes(transfer, survey, mounted),
     ]
     reason = aim.reason or found.reason
@@ -201,7 +204,7 @@ def estimate_again(
     def surveyed(ends: EndFigures, found: list[Offer]) -> tuple[EndFigures, list[Offer]]:
         seen = {name: one for name, one in before.figures.of_ends.items() if name not in ends.of_ends}
         known = {name: getattr(before.figures, name) for name in ("entries", "restores", "file_systems")}
-        return ends.model_copy(update={**seen, **known}), found
+        return ends.model_copy(update={**seen, **known, **distcp.kept(before.figures)}), found
 
     # The row that the person chose may be one that is of no use by now: it is judged as any other.
     also = [row.pairs for row in before.rows]
@@ -295,6 +298,17 @@ def _with_bucket(
         ends, request.source, request.destination, request.chunk_size_mib, size_bytes, count, most_relays
     )
     return object_store.with_objects(found, size_bytes, count, machines, is_read=request.source.kind == "bucket")
+
+
+def _distcp(
+    transfer: AcceptedTransfer, size_bytes: int, files: int | None, machines: Profile | None
+) -> dict[str, Figure]:
+    """DistCp's figures where it could copy the same files, and somebody has counted them."""
+    request = transfer.request
+    if not (files and size_bytes and distcp_request.copies_between(request.source, request.destination)):
+        return {}
+    workers = min(len(transfer.senders), len(transfer.receivers))
+    return distcp.figures(request.distcp, files, size_bytes, workers, machines)
 
 
 def _packing(found: Estimate, survey: Survey | None) -> Packing | None:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from lambdas.adapters.world import World
 from lambdas.core.chunks.progress import Progress
 from lambdas.core.errors import CptError
-from lambdas.core.estimate import replanning, tested_routes
+from lambdas.core.estimate import distcp, replanning, tested_routes
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.figures import Figure
 from lambdas.core.estimate.first_contact import RelayDecision
@@ -111,11 +111,12 @@ def _is_preferred(
 ) -> bool:
     """Whether the request wants the other routes. `ways`: as seen, so that what serves has the rate that it has."""
     objective = record.transfer.request.objective
+    gone = world.clock.now() - record.transfer.execution_started_at
     if objective.deadline_seconds is not None:
-        gone = world.clock.now() - record.transfer.execution_started_at
         objective = objective.model_copy(update={"deadline_seconds": max(round(objective.deadline_seconds - gone), 1)})
     serving = [ways.use_as(one.regions, one.relays) for one in carrying]
-    return replanning.is_preferred(found, serving, rest, record.estimate.figures, objective)
+    figures = distcp.after(record.estimate.figures, gone)
+    return replanning.is_preferred(found, serving, rest, figures, objective)
 
 
 def is_due(world: World, record: Estimated) -> bool:

@@ -57,7 +57,7 @@ def test_the_best_number_between_two_rows_is_found_and_its_neighbours_are_shown(
     assert pairs_of(found) == [*range(9), 16, 25, 26, 27, 32]
     every = build_rows(1000 * GB, 64, found.figures)
     for objective in (FAST, Objective(), Objective(value_of_time_usd_per_hour=0.1), Objective(minimise="cost")):
-        best = min(every, key=lambda row: preference(row, objective))
+        best = min(every, key=lambda row: preference(row, objective, found.figures))
         assert run(full=405.0, most_pairs=64, objective=objective).chosen_pairs == best.pairs
 
 

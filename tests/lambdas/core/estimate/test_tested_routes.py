@@ -6,6 +6,7 @@ import pytest
 
 from lambdas.core.documents import MAX_TRANSIT_REGIONS
 from lambdas.core.estimate import tested_routes
+from lambdas.core.estimate.figures import Figures
 from lambdas.core.estimate.preference import preference as preference_of
 from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.estimate.rows import Row
@@ -75,9 +76,9 @@ def test_the_objective_says_which_are_kept(objective: Objective, stages: list[in
 def test_choices_among_as_many_routes_as_a_plan_can_have_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
     judged, plain = count(), preference_of
 
-    def preference(row: Row, objective: Objective) -> object:
+    def preference(row: Row, objective: Objective, of_rest: Figures) -> object:
         next(judged)
-        return plain(row, objective)
+        return plain(row, objective, of_rest)
 
     monkeypatch.setattr(tested_routes, "preference", preference)
     uses = [use(5 * place, 3.0 + place, FRANKFURT) for place in range(MAX_TRANSIT_REGIONS + 1)]

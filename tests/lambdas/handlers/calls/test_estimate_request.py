@@ -13,6 +13,7 @@ from lambdas.handlers.states.estimate_transfer import EstimateInput, estimate_tr
 from lambdas.handlers.states.validate_request import ValidateInput, validate_request
 from tests.lambdas.builders import ARN, IRELAND, SOURCE_ID, WEST, profile, request, survey
 from tests.lambdas.cloud import Cloud
+from tests.lambdas.hdfs import hdfs_destination, hdfs_source
 
 PAIR = "us-west-2>eu-west-1"
 SIZE = 2 * 10**9
@@ -142,3 +143,12 @@ def test_types_that_may_give_their_network_more_are_named_by_region() -> None:
             cloud.instance_types[region].known[kind] = replace(facts, takes_weighting=takes and kind != "t3.small")
     # The end's own type, m5.large, is none that relays may be.
     assert ask(cloud, wanted, sizeBytes=SIZE).weighted_types == {WEST: ["t3.medium"]}
+
+
+def test_the_fewest_pairs_that_match_distcp_need_the_number_of_files() -> None:
+    asked = {"source": hdfs_source(), "destination": hdfs_destination(), "objective": {"minimise": "pairs"}}
+    with pytest.raises(InvalidRequest, match=r"\$\.files: is missing, and \$\.request\.objective\.minimise is 'pairs'"):
+        ask(known(), asked, sizeBytes=SIZE)
+    found = ask(known(), asked, sizeBytes=SIZE, files=4)
+    assert "DistCp" in found.reason
+    assert found.figures.distcp.note.startswith("4 files of 500 MB in 1 round of 4 map tasks")
