@@ -121,6 +121,19 @@ def shown_estimate(name: str, **changes: object) -> str:
     return " ".join(text(estimate_table({**found, **changes})).split())
 
 
+def test_estimate_between_clusters_has_distcps_time_and_the_origin_of_each_figure() -> None:
+    shown = shown_estimate("between-clusters-as-fast-as-distcp.json")
+    assert (
+        "p = 2: 2 pairs are the fewest that take at most as long as DistCp: 3 min 15 s, and DistCp takes 3 min 48 s"
+        in shown
+    )
+    assert "DistCp for the same files, s 228 assumed: 12 files of 512 MB in 2 rounds of 7 map tasks" in shown
+    assert "map tasks of DistCp at once 7 configured: $.distcp.maps" in shown
+    assert "a map task of DistCp, MB/s 8 configured: $.distcp.mapMBps" in shown
+    assert "a DistCp that copies nothing, s 100 assumed: fitted to Figures 6.5 to 6.9" in shown
+    assert "DistCp" not in shown_estimate("relays-help.json")
+
+
 def test_estimate_shows_what_it_says_of_prices_types_and_pre_tests() -> None:
     candidates = [
         {"instanceType": kind, "pairMBps": 20.0, "hourUsd": 0.1, "suitable": True, "reason": f"{rate} MB/s per dollar"}

@@ -106,3 +106,16 @@ def test_checksums_are_called_so_and_not_digests() -> None:
 )
 def test_paths_are_readable_where_that_deceives_nobody(path: str, shown: str) -> None:
     assert readable(path) == shown
+
+
+def test_page_of_a_transfer_between_clusters_has_distcps_time_and_the_origin_of_each_figure() -> None:
+    report = json.loads((GOLDEN / "succeeded.json").read_text())
+    estimate = json.loads((GOLDEN.parent / "estimate" / "between-clusters-as-fast-as-distcp.json").read_text())
+    page = render(Report.from_document({**report, "estimate": estimate}), scenarios.files())
+    cells = [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in re.findall(r"<tr>.*?</tr>", page, re.DOTALL)]
+    figures = [cell for cell in cells if "DistCp" in cell]
+    assert len(figures) == 4
+    assert "DistCp for the same files 228 s assumed: 12 files of 512 MB in 2 rounds of 7 map tasks" in figures[0]
+    assert "configured: $.distcp.maps" in figures[1]
+    assert "configured: $.distcp.mapMBps" in figures[2]
+    assert "assumed: fitted to Figures 6.5 to 6.9" in figures[3]
