@@ -71,7 +71,9 @@ def _of_paths(source: SourceEnd, destination: DestinationEnd) -> Iterator[str]:
             yield from _not_of_hdfs(f"{field}.path" if is_named else field, path_of(path))
         if isinstance(destination, DestinationHdfs):
             is_judged = isinstance(source, SourceHdfs) and not is_named
-            yield from _not_as(f"{field}.as" if is_named else field, landing_of(path) or "", is_judged=is_judged)
+            where = f"{field}.as" if is_named else field
+            yield from _not_as(where, landing_of(path) or "", is_judged=is_judged)
+            yield from _not_reserved(where, landing_of(path) or "", destination.path)
     if isinstance(destination, DestinationHdfs):
         yield from _not_of_hdfs("$.destination.path", destination.path)
         if _SNAPSHOT in destination.path.split("/"):
@@ -97,6 +99,13 @@ def _not_as(field: str, landing: str, *, is_judged: bool) -> Iterator[str]:
         yield f"{field}: it lands as '{landing}', and HDFS takes no name with ':'; give another path to land as"
     if _SNAPSHOT in landing.split("/"):
         yield f"{field}: it lands as '{landing}', and HDFS keeps '{_SNAPSHOT}' for itself; give another path to land as"
+
+
+def _not_reserved(field: str, landing: str, into: str) -> Iterator[str]:
+    """The same of what would land at the root of HDFS under a name that it keeps there."""
+    is_root = not [name for name in into.split("/") if name not in ("", ".")]
+    if is_root and landing.split("/")[0] == _RESERVED:
+        yield f"{field}: it lands as '/{landing}', and HDFS keeps '/{_RESERVED}' for itself; give another path to land as"
 
 
 def _value(value: object) -> str:

@@ -145,6 +145,16 @@ pub trait OpenDestination: Send + Sync {
     fn is_far(&self) -> bool {
         false
     }
+    /// Whether the destination has checksums of its own of what is stored, by which files in their places are proved before a transfer
+    /// succeeds.
+    fn tells_stored(&self) -> bool {
+        false
+    }
+    /// Compares files in their places, as they are stored now, with what was sent. For each, in their order, what is there instead, in
+    /// words, where it is not that. Only where [`tells_stored`](Self::tells_stored) says so.
+    fn compare_stored(&self, _files: &[InPlace<'_>], _proof: Proof, _heard: Heard<'_>) -> Vec<Result<(), String>> {
+        Vec::new()
+    }
     /// An error where somebody has taken away the destination, or what files wait in for their places: nothing could arrive any more.
     fn check_there(&self) -> io::Result<()>;
     /// How many entries are kept of what this transfer has replaced or removed.
@@ -322,6 +332,16 @@ pub struct Seen {
     pub version: Version,
     /// The target of a link.
     pub target: Option<Vec<u8>>,
+}
+
+/// A file in its place that has bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct InPlace<'a> {
+    pub entry: u64,
+    /// Below the destination.
+    pub path: &'a [u8],
+    /// Of what was sent, by the transfer's proof.
+    pub digest: Digest,
 }
 
 /// An entry that is in its place.

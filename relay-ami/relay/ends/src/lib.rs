@@ -19,7 +19,7 @@ pub mod tempo;
 mod version;
 
 pub use destination::{
-    Basis, Capabilities, Destination, GoesOn, Heard, Hole, KEPT_MODE, LargeFile, Left, OWNERS_MODE, OpenDestination, Placed, Seen,
+    Basis, Capabilities, Destination, GoesOn, Heard, Hole, InPlace, KEPT_MODE, LargeFile, Left, OWNERS_MODE, OpenDestination, Placed, Seen,
     SmallFile, View, read, take_bytes, zeros,
 };
 pub use gathered::{Begun, Gathered};

@@ -56,6 +56,11 @@ impl<'a> Judge<'a> {
         Self { of, view, disk: of.reading.disk.caller(), call: None }
     }
 
+    /// What it judges by.
+    pub const fn by(&self) -> &'a Judging<'a> {
+        self.of
+    }
+
     /// No look follows for now.
     pub fn pause(&mut self) {
         self.call = None;

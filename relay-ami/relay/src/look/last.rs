@@ -15,6 +15,7 @@ use super::found::{Evidence, Found, Verdict};
 use super::judge::{Judge, Judging};
 use super::lines::{Lines, lines_of, malformed};
 use super::reading::Reading;
+use super::stored;
 use crate::control::{Control, ControlError};
 use crate::defaults::{LOOK_LINES, LOOK_LINES_FAR, LOOK_THREADS, LOOK_THREADS_FAR, STACK_BYTES};
 use crate::digest::{Digest, Proof};
@@ -62,7 +63,7 @@ impl Look<'_> {
         let judging = Judging { capabilities, placed, proof, reading, ask, sent: OnceLock::new() };
         let read = std::thread::scope(|scope| {
             for _ in 0..threads {
-                let work = || work(Judge::new(&judging, self.destination.view()), &queue, &found);
+                let work = || work(self.destination, Judge::new(&judging, self.destination.view()), &queue, &found);
                 std::thread::Builder::new()
                     .name("look".to_owned())
                     .stack_size(STACK_BYTES)
@@ -141,18 +142,24 @@ impl Look<'_> {
 }
 
 /// Looks at lines until there are no more.
-fn work(mut judge: Judge<'_>, queue: &Mutex<Receiver<Batch>>, found: &Mutex<Found>) {
+fn work(destination: &dyn OpenDestination, mut judge: Judge<'_>, queue: &Mutex<Receiver<Batch>>, found: &Mutex<Found>) {
     loop {
         // Not in the loop's head, where the lock would be held for as long as the batch is looked at.
         let batch = lock(queue).recv();
         let Ok(batch) = batch else { return };
-        let mut here = Found::default();
-        for (line, evidence) in &batch.lines {
-            let line = &batch.text[line.clone()];
+        let (mut here, mut as_placed) = (Found::default(), Vec::new());
+        for (range, evidence) in &batch.lines {
+            let line = &batch.text[range.clone()];
             let verdict = judge.judge(line, *evidence).unwrap_or_else(Verdict::Lacking);
-            here.note(line, *evidence, verdict);
+            match (&verdict, evidence) {
+                (Verdict::AsPlaced, Evidence::Planned(entry)) if destination.tells_stored() => as_placed.push((range.clone(), *entry)),
+                _ => here.note(line, *evidence, verdict),
+            }
         }
         judge.pause();
+        if !as_placed.is_empty() {
+            stored::judge(destination, judge.by(), &batch.text, &as_placed, &mut here);
+        }
         lock(found).join(here);
     }
 }

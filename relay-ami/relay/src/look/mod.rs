@@ -7,6 +7,7 @@ mod last;
 mod lines;
 mod reading;
 pub mod same;
+mod stored;
 
 pub use equal_entry::EqualEntry;
 pub use found::Found;

@@ -8,6 +8,7 @@ mod codes;
 pub mod digest;
 pub mod documents;
 pub mod frame;
+pub mod header_text;
 pub mod route;
 
 /// Version that ready files and surveys carry: all crates of the daemon have the same.

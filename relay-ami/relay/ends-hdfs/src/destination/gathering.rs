@@ -7,10 +7,11 @@ use cpt_ends::{Begun, Gathered, GoesOn, Placed};
 use cpt_process::thread::map;
 use cpt_wire::documents::seat::Seat;
 use cpt_wire::frame::SegmentHeader;
+use cpt_wire::header_text::decode;
 
 use super::joining::kept_parts;
 use super::large::{HEAD, Large};
-use super::lines::decode;
+use super::parts::digests;
 use super::opened::Opened;
 use super::writing::read;
 use crate::path::{below, join, split};
@@ -29,7 +30,9 @@ impl Opened {
         }
         let mut gathered = Gathered::default();
         for seat in shared.seats()? {
-            shared.fence(seat)?.placed.iter().for_each(|(entry, placed)| note(&gathered, entry, placed));
+            let known = shared.fence(seat)?;
+            known.placed.iter().for_each(|(entry, placed)| note(&gathered, entry, placed));
+            known.sums.iter().for_each(|(entry, sum)| shared.sums.insert(entry, &sum));
             go_on(goes_on)?;
         }
         shared.renew()?;
@@ -73,7 +76,7 @@ impl Opened {
         let path = below(&self.shared.root, &header.path)?;
         let parts = kept_parts(&self.shared, header, &path)?;
         let file = Box::new(Large::new(&Arc::clone(&self.shared), header, path, parts.clone()));
-        Ok(Begun { header: header.clone(), file, parts })
+        Ok(Begun { header: header.clone(), file, parts: digests(parts) })
     }
 }
 

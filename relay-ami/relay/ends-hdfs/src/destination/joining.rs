@@ -5,24 +5,22 @@ use std::io;
 
 use hdfs_native::client::FileStatus;
 
-use cpt_ends::{KEPT_MODE, Version};
+use cpt_ends::Version;
 use cpt_process::thread::lock;
-use cpt_wire::digest::{Digest, to_hex};
 use cpt_wire::frame::SegmentHeader;
 
+use super::dress::Dress;
 use super::large::Large;
-use super::parts::{from_hex, name, parse};
+use super::parts::{Kept, name, parse};
 use super::shared::Shared;
-use super::writing::{Writing, read};
+use super::writing::{Ended, Writing, read};
 use crate::fault::{Meaning, in_the_way, of_data, of_name_node, words};
 use crate::path::{join, split};
 
 /// Files that are joined by one call: the name node holds its lock meanwhile, and a call has 64 MiB at most.
 const JOINED_AT_ONCE: usize = 1_000;
-/// The digests of all parts, in their order, from before the first of them is joined on: then names do not tell them any more.
+/// Digests and checksums of all parts, in their order, from before the first of them is joined on: then names do not tell them any more.
 pub const DIGESTS: &str = "digests";
-/// To HDFS this means that a time stays.
-pub const AS_IT_IS: u64 = u64::MAX;
 
 impl Large {
     /// Joins all parts and puts what they are into the file's place.
@@ -69,18 +67,18 @@ impl Large {
         })
     }
 
-    fn note_digests(&self, kept: &BTreeMap<u64, Digest>, file_id: u64) -> io::Result<()> {
-        let lines: Vec<String> = std::iter::once(file_id.to_string()).chain(kept.values().map(to_hex)).collect();
+    fn note_digests(&self, kept: &BTreeMap<u64, Kept>, file_id: u64) -> io::Result<()> {
+        let lines: Vec<String> = std::iter::once(file_id.to_string()).chain(kept.values().map(Kept::text)).collect();
         let mut digests = Writing::begin(&self.of, self.of.temporary(), 0o600)?;
         digests.write(lines.join("\n").as_bytes())?;
-        self.of.rename(&digests.end()?, &join(&self.folder, DIGESTS))
+        self.of.rename(&digests.end()?.path, &join(&self.folder, DIGESTS))
     }
 
     /// A call whose answer was lost is followed by a look: what was joined is not there any more.
-    fn join_to(&self, target: &str, kept: &BTreeMap<u64, Digest>) -> io::Result<()> {
+    fn join_to(&self, target: &str, kept: &BTreeMap<u64, Kept>) -> io::Result<()> {
         let there = self.of.entries(&self.folder)?;
         let there: Vec<&str> = there.iter().map(|found| split(&found.path).1).collect();
-        let names = kept.iter().skip(1).map(|(part, digest)| name(*part, digest));
+        let names = kept.iter().skip(1).map(|(part, kept)| name(*part, kept));
         let rest: Vec<String> = names.filter(|name| there.contains(&name.as_str())).map(|name| join(&self.folder, &name)).collect();
         for some in rest.chunks(JOINED_AT_ONCE) {
             let joined = self.of.cluster.wait(self.of.cluster.client().concat(target, some));
@@ -103,22 +101,22 @@ impl Large {
 }
 
 /// The parts of an entry that count; `place` is where it lands. Of what lies beside them nothing does: it is removed.
-pub fn kept_parts(of: &Shared, header: &SegmentHeader, place: &str) -> io::Result<BTreeMap<u64, Digest>> {
+pub fn kept_parts(of: &Shared, header: &SegmentHeader, place: &str) -> io::Result<BTreeMap<u64, Kept>> {
     let folder = of.of_entry(header.entry);
     let found = of.entries(&folder)?;
     let length = |part: u64| {
         let at = part.saturating_mul(of.part_size);
         header.size.min(at.saturating_add(of.part_size)).saturating_sub(at)
     };
-    let (mut parts, mut joined, mut strays) = (BTreeMap::<u64, (Digest, u64)>::new(), None, Vec::new());
+    let (mut parts, mut joined, mut strays) = (BTreeMap::<u64, (Kept, u64)>::new(), None, Vec::new());
     for file in &found {
         let own = split(&file.path).1;
         if own == DIGESTS {
             joined = Some(file.path.clone());
         }
-        let Some((part, digest)) = parse(own) else { continue };
+        let Some((part, kept)) = parse(own) else { continue };
         // Two states of the source: neither is known to be the one that is meant.
-        if let Some((other, _)) = parts.insert(part, (digest, file.length as u64)) {
+        if let Some((other, _)) = parts.insert(part, (kept, file.length as u64)) {
             strays.extend([join(&folder, &name(part, &other)), file.path.clone()]);
             parts.remove(&part);
         }
@@ -133,15 +131,15 @@ pub fn kept_parts(of: &Shared, header: &SegmentHeader, place: &str) -> io::Resul
     };
     if let Some((size, digests)) = joined_to.zip(digests) {
         let mut end = 0;
-        for (part, digest) in (0..).zip(digests.parts) {
+        for (part, kept) in (0..).zip(digests.parts) {
             end += length(part);
             if end <= size {
-                parts.insert(part, (digest, length(part)));
+                parts.insert(part, (kept, length(part)));
             }
         }
     }
     parts.retain(|part, (_, size)| *size == length(*part));
-    Ok(parts.into_iter().map(|(part, (digest, _))| (part, digest)).collect())
+    Ok(parts.into_iter().map(|(part, (kept, _))| (part, kept)).collect())
 }
 
 /// The size of the file at a path, where it is this one.
@@ -157,7 +155,7 @@ fn size_of(of: &Shared, path: &str, file_id: u64) -> io::Result<Option<u64>> {
 struct Digests {
     /// The inode of the first part, which is that of the file.
     file_id: Option<u64>,
-    parts: Vec<Digest>,
+    parts: Vec<Kept>,
 }
 
 impl Digests {
@@ -170,37 +168,50 @@ impl Digests {
         }
         let mut lines = text.split(|byte| *byte == b'\n').map(|line| std::str::from_utf8(line).unwrap_or_default());
         let file_id = lines.next().and_then(|line| line.parse().ok());
-        Ok(Some(Self { file_id, parts: lines.map_while(from_hex).collect() }))
-    }
-}
-
-/// A time as HDFS takes it.
-pub fn milliseconds(header: &SegmentHeader) -> io::Result<u64> {
-    match header.mtime_ns.div_euclid(1_000_000).cast_unsigned() {
-        AS_IT_IS => Err(io::Error::new(io::ErrorKind::InvalidInput, "HDFS does not keep the last millisecond of 1969: set another time")),
-        milliseconds => Ok(milliseconds),
+        Ok(Some(Self { file_id, parts: lines.map_while(Kept::parse).collect() }))
     }
 }
 
 /// Gives a file its mode and time, and looks at it then.
 fn dress(of: &Shared, path: &str, header: &SegmentHeader) -> io::Result<FileStatus> {
-    let (client, milliseconds) = (of.cluster.client(), milliseconds(header)?);
+    let (client, dress) = (of.cluster.client(), Dress::of(header)?);
     let found = of.cluster.wait(async {
-        client.set_permission(path, u32::from(header.mode) & KEPT_MODE).await?;
-        client.set_times(path, milliseconds, AS_IT_IS).await?;
+        dress.put_on(client, path).await?;
         client.get_file_info(path).await
     });
     found.map_err(|error| of_name_node(&error, path))
 }
 
 /// Gives a file its mode and time, and puts it into its place.
-pub fn put_in_place(of: &Shared, from: &str, to: &str, header: &SegmentHeader) -> io::Result<Version> {
-    let (client, found) = (of.cluster.client(), dress(of, from, header)?);
+fn put_in_place(of: &Shared, from: &str, to: &str, header: &SegmentHeader) -> io::Result<Version> {
+    let found = dress(of, from, header)?;
     // Another process may have made it anew since.
-    if found.length as u64 != header.size {
-        let why = format!("{to}: {} bytes are there, and the file has {}", found.length, header.size);
-        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    check_size(to, found.length as u64, header)?;
+    rename(of, from, found.file_id, to)?;
+    Ok(crate::source::version(&found))
+}
+
+/// The same of one that only this process has ever written, of which nobody has to be asked what it is.
+pub fn put_new_in_place(of: &Shared, ended: &Ended, to: &str, header: &SegmentHeader) -> io::Result<Version> {
+    check_size(to, ended.crc.length(), header)?;
+    let (client, from, dress) = (of.cluster.client(), &ended.path, Dress::of(header)?);
+    let dressed = of.cluster.wait(dress.put_on_new(client, from, ended.mode));
+    dressed.map_err(|error| of_name_node(&error, from))?;
+    rename(of, from, ended.file_id, to)?;
+    Ok(Version::of_numbers((ended.file_id, dress.milliseconds.cast_signed())))
+}
+
+fn check_size(path: &str, is: u64, header: &SegmentHeader) -> io::Result<()> {
+    if is == header.size {
+        return Ok(());
     }
+    let why = format!("{path}: {is} bytes are there, and the file has {}", header.size);
+    Err(io::Error::new(io::ErrorKind::InvalidData, why))
+}
+
+/// Renames a file into its place. An answer that was lost is followed by a look.
+fn rename(of: &Shared, from: &str, file_id: u64, to: &str) -> io::Result<()> {
+    let client = of.cluster.client();
     let renamed = of.cluster.wait(async {
         match client.rename(from, to, true).await {
             // The directory above comes later, with its own mode.
@@ -211,12 +222,11 @@ pub fn put_in_place(of: &Shared, from: &str, to: &str, header: &SegmentHeader) -
             done => done,
         }
     });
-    if let Err(error) = renamed {
-        match of.cluster.wait(client.get_file_info(to)) {
-            Ok(there) if there.file_id == found.file_id => tracing::warn!(path = to, %error, "is in its place, and the answer was lost"),
-            Ok(there) if there.isdir => return Err(in_the_way()),
-            _ => return Err(of_name_node(&error, to)),
-        }
+    let Err(error) = renamed else { return Ok(()) };
+    match of.cluster.wait(client.get_file_info(to)) {
+        Ok(there) if there.file_id == file_id => tracing::warn!(path = to, %error, "is in its place, and the answer was lost"),
+        Ok(there) if there.isdir => return Err(in_the_way()),
+        _ => return Err(of_name_node(&error, to)),
     }
-    Ok(crate::source::version(&found))
+    Ok(())
 }

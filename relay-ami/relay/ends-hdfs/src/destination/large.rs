@@ -9,11 +9,12 @@ use cpt_ends::{Heard, Hole, LargeFile, Version};
 use cpt_process::thread::lock;
 use cpt_wire::digest::{ContentHasher, Digest};
 use cpt_wire::frame::SegmentHeader;
+use cpt_wire::header_text::encode;
 
-use super::lines::encode;
-use super::parts::{Part, name};
+use super::parts::{Kept, Part, crc_of, name};
 use super::shared::Shared;
-use super::writing::{Writing, read_back};
+use super::writing::{Ended, Writing, read_back};
+use crate::checksum::Crc;
 use crate::fault::of_name_node;
 use crate::path::join;
 
@@ -29,14 +30,20 @@ pub struct Large {
     pub folder: String,
     parts: Mutex<BTreeMap<u64, Arc<Mutex<Part>>>>,
     /// Those that count, with the names of their files.
-    pub kept: Mutex<BTreeMap<u64, Digest>>,
+    pub kept: Mutex<BTreeMap<u64, Kept>>,
     has_folder: Mutex<bool>,
-    /// Files of parts that were kept and do not count for now.
-    aside: Mutex<Option<String>>,
+    /// Folders of parts that were kept and do not count for now.
+    aside: Mutex<Vec<Aside>>,
+}
+
+/// Parts that count no more until somebody has read them again.
+struct Aside {
+    folder: String,
+    parts: BTreeMap<u64, Kept>,
 }
 
 impl Large {
-    pub fn new(of: &Arc<Shared>, header: &SegmentHeader, path: String, kept: BTreeMap<u64, Digest>) -> Self {
+    pub fn new(of: &Arc<Shared>, header: &SegmentHeader, path: String, kept: BTreeMap<u64, Kept>) -> Self {
         Self {
             folder: of.of_entry(header.entry),
             of: Arc::clone(of),
@@ -84,18 +91,24 @@ impl Large {
         if self.of.has_others {
             let mut head = Writing::begin(&self.of, self.of.temporary(), 0o600)?;
             head.write(encode(&self.header).as_bytes())?;
-            self.of.rename(&head.end()?, &join(&self.folder, HEAD))?;
+            self.of.rename(&head.end()?.path, &join(&self.folder, HEAD))?;
         }
         *has_folder = true;
         Ok(())
     }
 
     /// The file of a part counts from now on.
-    fn count_in(&self, number: u64, from: &str, digest: Digest) -> io::Result<()> {
+    fn count_in(&self, number: u64, from: &str, kept: Kept) -> io::Result<()> {
         self.make_folder()?;
-        self.of.rename(from, &join(&self.folder, &name(number, &digest)))?;
-        lock(&self.kept).insert(number, digest);
+        self.of.rename(from, &join(&self.folder, &name(number, &kept)))?;
+        lock(&self.kept).insert(number, kept);
         Ok(())
+    }
+
+    /// CRC-32C of all bytes; none where a part was kept by one who did not note it.
+    pub fn crc(&self) -> Option<Crc> {
+        let kept = lock(&self.kept);
+        crc_of((0..self.count()).map(|number| (kept.get(&number).and_then(|kept| kept.crc), self.length(number))))
     }
 
     /// Parts that have come, and of which nobody has said yet that they count, do.
@@ -107,8 +120,8 @@ impl Large {
             let part = self.part(number);
             let mut part = lock(&part);
             part.end(self.length(number))?;
-            if let Some(path) = part.path.take() {
-                self.count_in(number, &path, [0; 32])?;
+            if let Some(Ended { path, crc, .. }) = part.ended.take() {
+                self.count_in(number, &path, Kept { digest: [0; 32], crc: Some(crc.value()) })?;
             }
         }
         Ok(())
@@ -146,9 +159,9 @@ impl LargeFile for Large {
         let part = self.part(number);
         let (path, is_spoiled) = {
             let part = lock(&part);
-            (part.path.clone(), part.is_spoiled)
+            (part.ended.as_ref().map(|ended| ended.path.clone()), part.is_spoiled)
         };
-        let kept = || lock(&self.kept).get(&number).filter(|_| !is_spoiled).map(|digest| join(&self.folder, &name(number, digest)));
+        let kept = || lock(&self.kept).get(&number).filter(|_| !is_spoiled).map(|kept| join(&self.folder, &name(number, kept)));
         let gone = || io::Error::new(io::ErrorKind::InvalidData, "the part is not what came");
         let path = path.or_else(kept).ok_or_else(gone)?;
         read_back(&self.of.cluster, &path, hasher, digest, heard)
@@ -158,11 +171,13 @@ impl LargeFile for Large {
         Ok(None)
     }
 
+    /// What could not be moved aside counts on: whoever asks asks again.
     fn forget_kept(&self) -> io::Result<()> {
-        let aside = self.of.temporary();
-        if !std::mem::take(&mut *lock(&self.kept)).is_empty() {
-            self.of.rename(&self.folder, &aside)?;
-            *lock(&self.aside) = Some(aside);
+        let mut kept = lock(&self.kept);
+        if !kept.is_empty() {
+            let folder = self.of.temporary();
+            self.of.rename(&self.folder, &folder)?;
+            lock(&self.aside).push(Aside { folder, parts: std::mem::take(&mut *kept) });
         }
         *lock(&self.has_folder) = false;
         Ok(())
@@ -170,15 +185,17 @@ impl LargeFile for Large {
 
     fn keep(&self, part: u64, _range: Range<u64>, digest: Digest) -> io::Result<()> {
         let known = self.part(part);
-        let path = lock(&known).path.take();
-        let from = match path {
-            Some(path) => path,
-            None => {
-                let aside = lock(&self.aside).clone().ok_or_else(|| io::Error::other("the part is not there"))?;
-                join(&aside, &name(part, &digest))
-            }
+        let ended = lock(&known).ended.take();
+        if let Some(Ended { path, crc, .. }) = ended {
+            return self.count_in(part, &path, Kept { digest, crc: Some(crc.value()) });
+        }
+        let of_aside = |aside: &Aside| {
+            let kept = *aside.parts.get(&part).filter(|kept| kept.digest == digest)?;
+            Some((join(&aside.folder, &name(part, &kept)), kept))
         };
-        self.count_in(part, &from, digest)
+        let aside = lock(&self.aside).iter().rev().find_map(of_aside);
+        let (path, kept) = aside.ok_or_else(|| io::Error::other("the part is not there"))?;
+        self.count_in(part, &path, kept)
     }
 
     /// It takes the name node a dozen calls.
@@ -188,6 +205,7 @@ impl LargeFile for Large {
 
     fn place(&self) -> io::Result<Option<Version>> {
         let version = self.join_parts()?;
+        self.of.sum(self.header.entry, self.crc());
         lock(&self.of.joined).in_place.insert(self.header.entry);
         Ok(Some(version))
     }

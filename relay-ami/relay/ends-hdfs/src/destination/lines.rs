@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use cpt_ends::entry_table::EntryTable;
 use cpt_ends::{Placed, Version};
-use cpt_wire::frame::{Frame, HEADER_BYTES, SegmentHeader};
+
+use crate::checksum::OfEntry;
 
 /// One line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -16,6 +17,9 @@ pub enum Line {
         entry: u64,
         digest: String,
         version: Option<String>,
+        /// CRC-32C of a file's bytes, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        crc32c: Option<u32>,
     },
     /// It is not in its place any more.
     Forgotten {
@@ -24,9 +28,9 @@ pub enum Line {
 }
 
 impl Line {
-    pub fn placed(entry: u64, placed: &Placed) -> Self {
+    pub fn placed(entry: u64, placed: &Placed, sum: Option<OfEntry>) -> Self {
         let version = placed.version.map(|version| STANDARD_NO_PAD.encode(version.bytes()));
-        Self::Placed { entry, digest: STANDARD_NO_PAD.encode(placed.digest), version }
+        Self::Placed { entry, digest: STANDARD_NO_PAD.encode(placed.digest), version, crc32c: sum.map(|OfEntry(crc)| crc) }
     }
 }
 
@@ -34,38 +38,27 @@ fn bytes_of<const N: usize>(text: &str) -> Option<[u8; N]> {
     STANDARD_NO_PAD.decode(text).ok()?.try_into().ok()
 }
 
-/// A header as text.
-pub fn encode(header: &SegmentHeader) -> String {
-    let mut frame = Vec::new();
-    Frame::Segment(header.clone()).encode(&mut frame);
-    STANDARD_NO_PAD.encode(frame)
-}
-
-/// A header that was encoded.
-pub fn decode(text: &str) -> Option<SegmentHeader> {
-    let frame = STANDARD_NO_PAD.decode(text).ok()?;
-    match Frame::decode(*frame.first()?, frame.get(HEADER_BYTES..)?) {
-        Ok(Frame::Segment(header)) => Some(header),
-        _ => None,
-    }
-}
-
 /// What earlier receivers of a plan have noted.
 #[derive(Default)]
 pub struct Known {
     pub placed: EntryTable<Placed>,
+    /// CRC-32C of files among these.
+    pub sums: EntryTable<OfEntry>,
 }
 
 impl Known {
     pub fn note(&mut self, line: Line) {
         match line {
-            Line::Placed { entry, digest, version } => {
+            Line::Placed { entry, digest, version, crc32c } => {
                 let Some(digest) = bytes_of(&digest) else { return };
                 let version = version.as_deref().and_then(bytes_of).map(Version::new);
                 self.placed.insert(entry, &Placed { digest, version });
+                self.sums.remove(entry);
+                crc32c.iter().for_each(|crc| self.sums.insert(entry, &OfEntry(*crc)));
             }
             Line::Forgotten { entry } => {
                 self.placed.remove(entry);
+                self.sums.remove(entry);
             }
         }
     }

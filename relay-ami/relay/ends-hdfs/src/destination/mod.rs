@@ -1,5 +1,6 @@
 //! A directory of HDFS to which files are written.
 
+mod dress;
 mod gathering;
 mod joining;
 mod large;
@@ -12,6 +13,7 @@ mod removal;
 mod room;
 mod shared;
 mod small;
+mod stored;
 mod tour;
 mod view;
 mod writing;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cpt_ends::problem::takes_nothing;
-use cpt_ends::{Capabilities, Gathered, GoesOn, KEPT_MODE, LargeFile, Left, OpenDestination, Placed, SmallFile, View};
+use cpt_ends::{Capabilities, Gathered, GoesOn, Heard, InPlace, LargeFile, Left, OpenDestination, Placed, SmallFile, View};
 use cpt_process::thread::lock;
 use cpt_wire::digest::{Digest, Proof};
 use cpt_wire::documents::entry::Kind;
@@ -14,12 +14,15 @@ use cpt_wire::documents::seat::Seat;
 use cpt_wire::documents::text::{PlanId, TransferId};
 use cpt_wire::frame::SegmentHeader;
 
-use super::joining::{AS_IT_IS, kept_parts, milliseconds};
+use super::dress::{Dress, begun_with};
+use super::joining::kept_parts;
 use super::large::Large;
+use super::parts::digests;
 use super::lines::Line;
 use super::presence::Presence;
 use super::shared::Shared;
 use super::small::Small;
+use super::stored::compare;
 use super::view::Sight;
 use super::{CAPABILITIES, HdfsDestination};
 use crate::fault::{Meaning, in_the_way, of_name_node};
@@ -117,17 +120,20 @@ impl OpenDestination for Opened {
             _ => {}
         }
         let kept = kept_parts(&self.shared, header, &path)?;
-        Ok((Box::new(Large::new(&self.shared, header, path, kept.clone())), kept))
+        Ok((Box::new(Large::new(&self.shared, header, path, kept.clone())), digests(kept)))
     }
 
     fn directory(&self, header: &SegmentHeader) -> io::Result<()> {
-        let (path, client) = (self.path(header)?, self.shared.cluster.client());
-        let mode = u32::from(header.mode) & KEPT_MODE;
-        let milliseconds = milliseconds(header)?;
+        let (path, client, dress) = (self.path(header)?, self.shared.cluster.client(), Dress::of(header)?);
         let done = self.shared.cluster.wait(async {
-            client.mkdirs(&path, mode, true).await?;
-            client.set_permission(&path, mode).await?;
-            client.set_times(&path, milliseconds, AS_IT_IS).await
+            match dress.put_on(client, &path).await {
+                // It holds no file that came, which would have made it.
+                Err(error) if Meaning::of(&error) == Meaning::Gone => {
+                    client.mkdirs(&path, begun_with(header), true).await?;
+                    dress.put_on(client, &path).await
+                }
+                done => done,
+            }
         });
         done.map_err(|error| of_name_node(&error, &path))
     }
@@ -146,7 +152,7 @@ impl OpenDestination for Opened {
     }
 
     fn note(&self, entry: u64, placed: &Placed) -> io::Result<()> {
-        lock(&self.shared.notes).add(&Line::placed(entry, placed));
+        lock(&self.shared.notes).add(&Line::placed(entry, placed, self.shared.sums.get(entry)));
         let mut joined = lock(&self.shared.joined);
         if joined.in_place.remove(&entry) {
             joined.noted.push(entry);
@@ -155,6 +161,7 @@ impl OpenDestination for Opened {
     }
 
     fn forget(&self, entry: u64) -> io::Result<()> {
+        self.shared.sum(entry, None);
         lock(&self.shared.notes).add(&Line::Forgotten { entry });
         Ok(())
     }
@@ -172,6 +179,14 @@ impl OpenDestination for Opened {
 
     fn view(&self) -> Box<dyn View + '_> {
         Box::new(Sight::opened(&self.shared.cluster, &self.shared.root))
+    }
+
+    fn tells_stored(&self) -> bool {
+        true
+    }
+
+    fn compare_stored(&self, files: &[InPlace<'_>], proof: Proof, heard: Heard<'_>) -> Vec<Result<(), String>> {
+        compare(&self.shared, files, proof, heard)
     }
 
     fn check_there(&self) -> io::Result<()> {

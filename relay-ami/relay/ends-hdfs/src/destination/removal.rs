@@ -6,7 +6,7 @@ use cpt_ends::{Found, Removal, Remover};
 use cpt_wire::documents::extras::Stayed;
 use cpt_wire::documents::text::DirectoryId;
 
-use super::joining::AS_IT_IS;
+use super::dress::AS_IT_IS;
 use super::tour::{found, identity};
 use crate::cluster::Cluster;
 use crate::fault::{Meaning, of_data, of_name_node, words};

@@ -8,12 +8,14 @@ use std::sync::{Mutex, PoisonError, RwLock};
 use hdfs_native::WriteOptions;
 use hdfs_native::client::FileStatus;
 
+use cpt_ends::entry_table::EntryTable;
 use cpt_process::thread::lock;
 use cpt_wire::documents::seat::Seat;
 
 use super::Stored;
 use super::lines::Known;
 use super::notes::Notes;
+use crate::checksum::{Crc, OfEntry};
 use crate::cluster::Cluster;
 use crate::fault::{Meaning, of_data, of_name_node};
 use crate::path::{join, split};
@@ -22,6 +24,9 @@ use crate::path::{join, split};
 const OVER: &str = ".over";
 const NOTES: &str = "notes";
 const TEMPORARY: &str = "temporary";
+/// Modes of directories of a transfer's own.
+const OPEN: u32 = 0o755;
+const CLOSED: u32 = 0o700;
 
 /// Below the destination all that a transfer keeps there lies in one folder, and in it in one for each plan:
 ///
@@ -46,6 +51,8 @@ pub struct Shared {
     next: AtomicU64,
     /// Large files that this process has put into their places.
     pub joined: Mutex<Joined>,
+    /// CRC-32C of files that were put into their places, by this receiver and those before it.
+    pub sums: EntryTable<OfEntry>,
     /// Bytes of small files that wait in memory.
     pub in_memory: AtomicU64,
 }
@@ -72,11 +79,13 @@ impl Shared {
             own: RwLock::default(),
             next: AtomicU64::new(0),
             joined: Mutex::default(),
+            sums: EntryTable::default(),
             in_memory: AtomicU64::new(0),
         };
         shared.block_bytes = shared.blocks(stored.block_bytes)?;
-        shared.make_directory(&join(&shared.of_plan, "parts"))?;
-        let known = shared.fence(seat)?;
+        shared.make_directory(&join(&shared.of_plan, "parts"), OPEN)?;
+        let mut known = shared.fence(seat)?;
+        shared.sums = std::mem::take(&mut known.sums);
         shared.renew()?;
         Ok((shared, known))
     }
@@ -92,8 +101,9 @@ impl Shared {
         let seat = self.of_seat(self.seat);
         let last = self.entries(&seat)?.iter().filter_map(|found| number_of(split(&found.path).1)).max().unwrap_or(0);
         let own = join(&seat, &format!("{:08}", last + 1));
-        self.make_directory(&join(&own, NOTES))?;
-        self.make_directory(&join(&own, TEMPORARY))?;
+        self.make_directory(&join(&own, NOTES), OPEN)?;
+        // What is made in it has its own mode from the beginning, and nobody else reads it there.
+        self.make_directory(&join(&own, TEMPORARY), CLOSED)?;
         *lock(&self.notes) = Notes::in_folder(&self.cluster, join(&own, NOTES));
         *self.own.write().unwrap_or_else(PoisonError::into_inner) = own;
         Ok(())
@@ -162,8 +172,8 @@ impl Shared {
         WriteOptions { replication: self.replication, block_size: Some(self.block_bytes), ..options }
     }
 
-    pub fn make_directory(&self, path: &str) -> io::Result<()> {
-        self.cluster.wait(self.cluster.client().mkdirs(path, 0o755, true)).map_err(|error| of_name_node(&error, path))
+    fn make_directory(&self, path: &str, mode: u32) -> io::Result<()> {
+        self.cluster.wait(self.cluster.client().mkdirs(path, mode, true)).map_err(|error| of_name_node(&error, path))
     }
 
     pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -185,6 +195,12 @@ impl Shared {
             Err(error) if Meaning::of(&error) == Meaning::Gone => Ok(Vec::new()),
             Err(error) => Err(of_data(&error, directory)),
         }
+    }
+
+    /// Knows what the bytes of a file in its place add up to, from now on.
+    pub fn sum(&self, entry: u64, crc: Option<Crc>) {
+        self.sums.remove(entry);
+        crc.iter().for_each(|crc| self.sums.insert(entry, &OfEntry(crc.value())));
     }
 
     pub fn flush(&self) -> io::Result<()> {

@@ -8,17 +8,16 @@ use cpt_ends::{Heard, SmallFile, Version};
 use cpt_wire::digest::{ContentHasher, Digest};
 use cpt_wire::frame::SegmentHeader;
 
-use super::joining::put_in_place;
+use super::dress::begun_with;
+use super::joining::put_new_in_place;
 use super::shared::Shared;
-use super::writing::{Writing, read, read_back};
+use super::writing::{Ended, Writing, read, read_back};
 
 /// Up to so much waits in memory for its turn: what is written at once takes HDFS some milliseconds, whatever its size. A larger file
 /// goes to the data nodes as it comes.
 const IN_MEMORY: usize = 1 << 20;
 /// Of all small files together: a chunk may be a bundle of thousands, and each lane has one.
 const MOST_IN_MEMORY: u64 = 64 << 20;
-/// Until it has its own mode.
-const UNSEEN: u32 = 0o600;
 
 pub struct Small {
     of: Arc<Shared>,
@@ -27,7 +26,7 @@ pub struct Small {
     bytes: Vec<u8>,
     writing: Option<Writing>,
     /// Its file, once that was written to its end.
-    ended: Option<String>,
+    ended: Option<Ended>,
     is_read_back: AtomicBool,
 }
 
@@ -42,11 +41,16 @@ impl Small {
         std::mem::take(&mut self.bytes)
     }
 
+    /// With its own mode from the beginning: nobody else comes to where it lies.
+    fn begin(&self) -> io::Result<Writing> {
+        Writing::begin(&self.of, self.of.temporary(), begun_with(&self.header))
+    }
+
     /// Writes all that waits, and ends the file.
     fn end(&mut self) -> io::Result<()> {
         let mut writing = match self.writing.take() {
             Some(writing) => writing,
-            None => Writing::begin(&self.of, self.of.temporary(), UNSEEN)?,
+            None => self.begin()?,
         };
         if !self.bytes.is_empty() {
             writing.write(&self.bytes)?;
@@ -64,7 +68,7 @@ impl SmallFile for Small {
         self.bytes.extend_from_slice(bytes);
         let waiting = self.of.in_memory.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         if self.bytes.len() > IN_MEMORY || waiting > MOST_IN_MEMORY {
-            let mut writing = Writing::begin(&self.of, self.of.temporary(), UNSEEN)?;
+            let mut writing = self.begin()?;
             let bytes = self.take_bytes();
             writing.write(&bytes)?;
             self.writing = Some(writing);
@@ -78,7 +82,7 @@ impl SmallFile for Small {
 
     fn read_back(&self, mut hasher: ContentHasher, digest: &Digest, heard: Heard<'_>) -> io::Result<()> {
         if let Some(ended) = &self.ended {
-            return read_back(&self.of.cluster, ended, hasher, digest, heard);
+            return read_back(&self.of.cluster, &ended.path, hasher, digest, heard);
         }
         // Nothing is stored yet: it is read again once it is.
         self.is_read_back.store(true, Ordering::Relaxed);
@@ -93,15 +97,16 @@ impl SmallFile for Small {
         if self.ended.is_none() {
             self.end()?;
             if self.is_read_back.load(Ordering::Relaxed) {
-                let mut stored = Vec::new();
-                read(&self.of.cluster, self.ended.as_deref().unwrap_or_default(), |bytes| stored.extend_from_slice(bytes))?;
+                let (mut stored, path) = (Vec::new(), self.ended.as_ref().map_or("", |ended| &ended.path));
+                read(&self.of.cluster, path, |bytes| stored.extend_from_slice(bytes))?;
                 if stored != self.bytes {
                     return Err(io::Error::other("what is stored is not what came"));
                 }
             }
         }
-        let from = self.ended.as_deref().unwrap_or_default();
-        let version = put_in_place(&self.of, from, &self.path, &self.header)?;
+        let ended = self.ended.as_ref().ok_or_else(|| io::Error::other("nothing was written"))?;
+        let version = put_new_in_place(&self.of, ended, &self.path, &self.header)?;
+        self.of.sum(self.header.entry, Some(ended.crc));
         self.ended = None;
         Ok(Some(version))
     }
@@ -111,7 +116,7 @@ impl Drop for Small {
     fn drop(&mut self) {
         self.take_bytes();
         let writing = self.writing.take().map(|writing| writing.path);
-        let Some(path) = self.ended.take().or(writing) else { return };
+        let Some(path) = self.ended.take().map(|ended| ended.path).or(writing) else { return };
         let cluster = self.of.cluster.clone();
         // Whoever drops it has no time to wait for that; what stays is removed with its folder.
         drop(self.of.cluster.spawn(async move { cluster.client().delete(&path, false).await }));

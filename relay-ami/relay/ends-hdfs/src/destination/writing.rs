@@ -12,6 +12,7 @@ use cpt_ends::Heard;
 use cpt_wire::digest::{ContentHasher, Digest};
 
 use super::shared::Shared;
+use crate::checksum::{Crc, Summing};
 use crate::cluster::Cluster;
 use crate::fault::{of_data, of_name_node};
 
@@ -23,16 +24,29 @@ pub struct Writing {
     cluster: Cluster,
     pub path: String,
     file: FileWriter,
+    summing: Summing,
+}
+
+/// A file whose bytes have come to as many data nodes as the name node asks for.
+pub struct Ended {
+    pub path: String,
+    /// Its inode, which stays when it is renamed.
+    pub file_id: u64,
+    /// Of the bytes that were written.
+    pub crc: Crc,
+    /// What the name node has made of the mode that was asked for.
+    pub mode: u32,
 }
 
 impl Writing {
     pub fn begin(of: &Shared, path: String, mode: u32) -> io::Result<Self> {
         let created = of.cluster.wait(of.cluster.client().create(&path, of.options(mode)));
         let file = created.map_err(|error| of_name_node(&error, &path))?;
-        Ok(Self { cluster: of.cluster.clone(), path, file })
+        Ok(Self { cluster: of.cluster.clone(), path, file, summing: Summing::new() })
     }
 
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.summing.update(bytes);
         let (bytes, path) = (Bytes::copy_from_slice(bytes), &self.path);
         self.cluster.wait(async {
             let written = timeout(STUCK, self.file.write_bytes(bytes)).await.map_err(|_| stuck(path))?;
@@ -40,14 +54,15 @@ impl Writing {
         })
     }
 
-    /// All that was written has come to as many data nodes as the name node asks for. Returns where it is.
-    pub fn end(mut self) -> io::Result<String> {
+    /// All that was written has come to the data nodes when this returns.
+    pub fn end(mut self) -> io::Result<Ended> {
         let path = self.path;
         self.cluster.wait(async {
             let closed = timeout(STUCK, self.file.close()).await.map_err(|_| stuck(&path))?;
             closed.map_err(|error| of_data(&error, &path))
         })?;
-        Ok(path)
+        let (file_id, mode) = (self.file.file_id(), u32::from(self.file.permission()));
+        Ok(Ended { path, file_id, crc: self.summing.end(), mode })
     }
 }
 

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use cpt_ends::entry_table::EntryTable;
 use cpt_ends::{Placed, Version};
 use cpt_wire::digest::Digest;
-use cpt_wire::frame::{Frame, HEADER_BYTES, SegmentHeader};
+use cpt_wire::frame::SegmentHeader;
+use cpt_wire::header_text::{decode, encode};
 
 use crate::checksum::Crc;
 use crate::uploads::{StoredPart, Upload};
@@ -79,22 +80,6 @@ impl Line {
 
 fn bytes_of<const N: usize>(text: &str) -> Option<[u8; N]> {
     STANDARD_NO_PAD.decode(text).ok()?.try_into().ok()
-}
-
-/// A header as text.
-pub fn encode(header: &SegmentHeader) -> String {
-    let mut frame = Vec::new();
-    Frame::Segment(header.clone()).encode(&mut frame);
-    STANDARD_NO_PAD.encode(frame)
-}
-
-/// A header that was encoded.
-pub fn decode(text: &str) -> Option<SegmentHeader> {
-    let frame = STANDARD_NO_PAD.decode(text).ok()?;
-    match Frame::decode(*frame.first()?, frame.get(HEADER_BYTES..)?) {
-        Ok(Frame::Segment(header)) => Some(header),
-        _ => None,
-    }
 }
 
 /// How much counts of a generation.

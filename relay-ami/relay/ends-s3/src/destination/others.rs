@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::lines::{Line, decode, encode};
+use super::lines::Line;
 use super::under_way::Inner;
 use crate::client::Bucket;
 use crate::fault::{Fault, Meaning};
@@ -15,6 +15,7 @@ use crate::metadata::{self, Kept};
 use crate::objects::{Head, Only, Payload};
 use crate::uploads::Upload;
 use cpt_wire::frame::SegmentHeader;
+use cpt_wire::header_text::{decode, encode};
 
 /// Clocks of S3 that write two objects of one bucket differ by less than that.
 const CLOCKS: Duration = Duration::from_secs(60);

@@ -175,7 +175,8 @@ impl<'a> Placing<'a> {
     }
 
     fn place_group(&mut self, destination: &dyn OpenDestination, files: &Files, group: Group, call: &Call) -> Vec<Vec<Placement>> {
-        let Group { is_at_once, chunks, .. } = group;
+        let Group { order, chunks, .. } = group;
+        let is_at_once = order != Order::AsItCame;
         let disk = self.disk;
         let place = |(chunk, item): (usize, Landed)| {
             // One that does not return is seen though others do.
@@ -187,9 +188,16 @@ impl<'a> Placing<'a> {
         };
         let (threads, ahead) = if is_at_once { (self.threads, AHEAD_NAMES) } else { (1, 1) };
         let mut placed: Vec<Vec<Placement>> = chunks.iter().map(|landed| Vec::with_capacity(landed.len())).collect();
-        let (mut left, mut failed) = (by_turns(chunks).into_iter(), HashSet::new());
+        let (mut left, mut failed) = (order.of(chunks).into_iter().peekable(), HashSet::new());
         loop {
-            let next: Vec<(usize, Landed)> = left.by_ref().filter(|(chunk, _)| !failed.contains(chunk)).take(ahead).collect();
+            let (mut next, mut level) = (Vec::new(), None);
+            while next.len() < ahead {
+                let Some((chunk, item)) = left.next_if(|(_, item)| order.joins(item, level)) else { break };
+                if !failed.contains(&chunk) {
+                    level = Some(depth(&item));
+                    next.push((chunk, item));
+                }
+            }
             if next.is_empty() {
                 return placed;
             }
@@ -204,10 +212,41 @@ impl<'a> Placing<'a> {
     }
 }
 
+/// Which of a group's items are placed at once where the file system is far.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// All: nothing in them must follow anything else.
+    AtOnce,
+    /// Directories of one depth, the deepest first: each has its time after all that it holds.
+    Upwards,
+    /// None.
+    AsItCame,
+}
+
+impl Order {
+    /// The items of all chunks, each with which chunk it is of, in this order.
+    fn of(self, chunks: Vec<Vec<Landed>>) -> Vec<(usize, Landed)> {
+        let mut items = by_turns(chunks);
+        if self == Self::Upwards {
+            items.sort_by_key(|(_, item)| std::cmp::Reverse(depth(item)));
+        }
+        items
+    }
+
+    /// Whether an item is placed beside others that lie so deep.
+    fn joins(self, item: &Landed, level: Option<usize>) -> bool {
+        self != Self::Upwards || level.is_none_or(|level| level == depth(item))
+    }
+}
+
+/// Directories above what lands there.
+fn depth(item: &Landed) -> usize {
+    item.path().iter().filter(|byte| **byte == b'/').count()
+}
+
 /// Chunks that are placed together.
 struct Group {
-    /// Nothing in them must follow anything else, and the file system is far.
-    is_at_once: bool,
+    order: Order,
     numbers: HashSet<u64>,
     chunks: Vec<Vec<Landed>>,
 }
@@ -215,15 +254,21 @@ struct Group {
 /// In their order. Of a chunk that came on two streams the second finds the first in its place.
 fn groups(chunks: Vec<(u64, Vec<Landed>)>, is_far: bool) -> Vec<Group> {
     let is_free = |item: &Landed| matches!(item, Landed::Whole { kind, .. } if *kind != Kind::Hardlink);
+    let order_of = |landed: &[Landed]| match landed {
+        _ if !is_far => Order::AsItCame,
+        _ if landed.iter().all(is_free) => Order::AtOnce,
+        _ if landed.iter().all(|item| matches!(item, Landed::Directory { .. })) => Order::Upwards,
+        _ => Order::AsItCame,
+    };
     let mut groups: Vec<Group> = Vec::new();
     for (number, landed) in chunks {
-        let is_at_once = is_far && landed.iter().all(is_free);
+        let order = order_of(&landed);
         match groups.last_mut() {
-            Some(group) if is_at_once && group.is_at_once && !group.numbers.contains(&number) => {
+            Some(group) if order == Order::AtOnce && group.order == order && !group.numbers.contains(&number) => {
                 group.numbers.insert(number);
                 group.chunks.push(landed);
             }
-            _ => groups.push(Group { is_at_once, numbers: HashSet::from([number]), chunks: vec![landed] }),
+            _ => groups.push(Group { order, numbers: HashSet::from([number]), chunks: vec![landed] }),
         }
     }
     groups

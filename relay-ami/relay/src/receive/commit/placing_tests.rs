@@ -15,6 +15,7 @@ use crate::documents::text::{PlanId, TransferId};
 use crate::ends::problem::superseded;
 use crate::ends::{Destination as _, Heard, SmallFile, Version};
 use crate::wire::frame::SegmentHeader;
+use crate::under_way::UnderWay;
 use cpt_ends_posix::PosixDestination;
 
 fn open(folder: &std::path::Path) -> (Box<dyn OpenDestination>, Files) {
@@ -53,27 +54,29 @@ fn complete(destination: &dyn OpenDestination, files: &Files, item: Landed) -> u
     }
 }
 
+fn directory(entry: u64, path: &[u8], seconds: i64) -> Landed {
+    let header = SegmentHeader {
+        entry,
+        kind: Kind::Directory,
+        mode: 0o700,
+        mtime_ns: seconds * 1_000_000_000,
+        size: 0,
+        offset: 0,
+        length: 0,
+        path: path.to_vec(),
+        target: Vec::new(),
+        attributes: Vec::new(),
+    };
+    Landed::Directory { header, digest: [0; 32] }
+}
+
 #[test]
 fn a_file_that_came_on_two_streams_is_placed_once_so_that_its_directory_keeps_its_time() {
     let folder = tempfile::tempdir().unwrap();
     let (destination, files) = open(folder.path());
     let (first, second) = (whole(&*destination, 1, "d/file", b"same"), whole(&*destination, 1, "d/file", b"same"));
     assert_eq!(complete(&*destination, &files, first), 1);
-    let directory = Landed::Directory {
-        header: SegmentHeader {
-            entry: 2,
-            kind: Kind::Directory,
-            mode: 0o700,
-            mtime_ns: 5_000_000_000,
-            size: 0,
-            offset: 0,
-            length: 0,
-            path: b"d".to_vec(),
-            target: Vec::new(),
-            attributes: Vec::new(),
-        },
-        digest: [0; 32],
-    };
+    let directory = directory(2, b"d", 5);
     assert_eq!(complete(&*destination, &files, directory), 1);
     assert_eq!(complete(&*destination, &files, second), 1);
     let time = fs::metadata(folder.path().join("d")).unwrap().modified().unwrap();
@@ -221,7 +224,25 @@ fn files_of_several_chunks_are_placed_by_turns_and_what_must_follow_others_follo
     let chunks = || {
         [(1, Kind::File), (2, Kind::File), (2, Kind::File), (3, Kind::Hardlink), (4, Kind::File)].map(|(number, kind)| (number, of(kind)))
     };
-    let sizes = |is_far| groups(chunks().into(), is_far).iter().map(|group| (group.is_at_once, group.chunks.len())).collect::<Vec<_>>();
+    let sizes = |is_far| groups(chunks().into(), is_far).iter().map(|group| (group.order == Order::AtOnce, group.chunks.len())).collect::<Vec<_>>();
     assert_eq!(sizes(true), [(true, 2), (true, 1), (false, 1), (true, 1)], "a chunk's second copy follows the first");
     assert_eq!(sizes(false), [(false, 1); 5]);
+}
+
+#[test]
+fn directories_of_a_chunk_are_placed_side_by_side_and_each_after_all_that_it_holds() {
+    let folder = tempfile::tempdir().unwrap();
+    let (destination, files) = open(folder.path());
+    // In no order at all: what lies deepest is made first.
+    let paths: Vec<String> = (0..40).flat_map(|at| [format!("d{at}"), format!("d{at}/e/f"), format!("d{at}/e")]).collect();
+    let directories = paths.iter().zip(0..).map(|(path, entry)| directory(entry, path.as_bytes(), 1 + i64::try_from(entry).unwrap()));
+    let (tries, disk) = (Tries::default(), UnderWay::default());
+    let mut placing = Placing::new(4, true, &tries, &disk);
+    let placed = placing.place_each(&*destination, &files, vec![(1, directories.collect())], &disk.enter());
+    assert!(placed[0].iter().all(|(_, result)| matches!(result, Ok(Came::Complete(1)))));
+    assert_eq!(placed[0].len(), paths.len());
+    for (path, seconds) in paths.iter().zip(1..) {
+        let time = fs::metadata(folder.path().join(path)).unwrap().modified().unwrap();
+        assert_eq!(time, SystemTime::UNIX_EPOCH + Duration::from_secs(seconds), "{path}");
+    }
 }
