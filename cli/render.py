@@ -184,16 +184,18 @@ def _skipped(skipped: dict[str, Any] | None) -> list[str]:
 
 
 # Said beside the verdict; of a digest nothing is.
-_PROOFS = {"readback": " (read back)", "crc64": " (by checksum)"}
+_PROOFS = {"readback": "read back", "crc64": "by checksum"}
 
 
 def _moved(report: dict[str, Any]) -> str:
     """What was moved; a tree of links and empty files has no bytes."""
+    stored = "stored checksums" if report.get("storedChecksums") else None
+    proofs = [proof for proof in (_PROOFS.get(report.get("verification", "")), stored) if proof]
     return (
         f"{size(report['bytes'])} in {many(report['files'], 'entry', 'entries')} "
         f"and {many(report['chunks'], 'chunk')}, "
         f"{report['retries']} retried; verified: {'yes' if report['verified'] else 'no'}"
-    ) + _PROOFS.get(report.get("verification", ""), "")
+    ) + (f" ({', '.join(proofs)})" if proofs else "")
 
 
 def _summary(report: dict[str, Any]) -> list[str]:

@@ -65,6 +65,12 @@ def test_report_says_which_proof_was_made(name: str, words: str) -> None:
     assert f"verified: yes {words}" in shown
 
 
+def test_report_says_that_stored_checksums_were_compared() -> None:
+    report = json.loads((REPORTS / "succeeded.json").read_text())
+    shown = " ".join(text(report_view({**report, "storedChecksums": True})).split())
+    assert "verified: yes (read back, stored checksums)" in shown
+
+
 def test_a_report_counts_what_was_left_alone() -> None:
     shown = text(report_view(json.loads((REPORTS / "succeeded-with-some-left-alone.json").read_text())))
     assert "left alone: 3, 70 kB at the source, by overwrite" in shown

@@ -111,6 +111,8 @@ def assert_whole(hdfs: Hdfs, run: Run, name: str) -> None:
     """It has succeeded and is verified; no rule or machine of it is left."""
     assert (run.status, run.error, run.cause) == ("SUCCEEDED", None, None)
     assert run.report["verified"]
+    into_hdfs = run.report["request"]["destination"]["kind"] == "hdfs"
+    assert run.report.get("storedChecksums", False) == into_hdfs
     for region in (HOME, OTHER):
         assert hdfs.account.rules(name, region) == []
         assert hdfs.account.launched(name, region) == []

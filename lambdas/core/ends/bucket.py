@@ -103,6 +103,7 @@ class BucketEnd(Document):
     machine_ids: ClassVar[tuple[str, ...]] = ()
     machines: ClassVar[tuple[tuple[str, str], ...]] = ()
     share: ClassVar[tuple[int | None, int | None]] = (None, None)
+    stored_checksums: ClassVar[bool] = False
     regions: ClassVar[tuple[str, ...]] = ()
     """Nothing is launched or started beside it."""
 

@@ -50,8 +50,13 @@ class SourceHdfs(HdfsEnd, SourcePaths):
 
 
 class DestinationHdfs(HdfsEnd, DestinationPath):
-    """The cluster that gets the data; what `replication` and `block_size_mib` do not say, the cluster decides."""
+    """The cluster that gets the data; what `replication` and `block_size_mib` do not say, the cluster decides.
 
+    `stored_checksums`: before a transfer succeeds its daemon has compared the checksums of what is stored with what
+    was sent.
+    """
+
+    stored_checksums: ClassVar[bool] = True
     replication: Annotated[Integer, Field(ge=1, le=MOST_REPLICATION)] | None = None
     block_size_mib: BlockSize | None = Field(default=None, alias="blockSizeMiB")
 

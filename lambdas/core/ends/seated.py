@@ -136,6 +136,7 @@ class DestinationPath(SeatedEnd):
     """Such an end that gets the data."""
 
     where_field: ClassVar[str] = "path"
+    stored_checksums: ClassVar[bool] = False
     path: Path
 
     def command(self, preserve: dict[str, Any]) -> dict[str, Any]:

@@ -123,6 +123,7 @@ class Report(Document):
     entries: str | None = None
     verified: bool
     verification: Verification | None = None
+    stored_checksums: Literal[True] | None = None
     pairs: Count
     seconds: Seconds
     rate: float = Field(alias="rateMBps")
@@ -215,6 +216,7 @@ def build(
     # What could not be looked at has no kind, so no sender could leave it out: the list of what is not moved names it.
     counts = record.unselected.counts if record.unselected and record.dry_run is None else {}
     unreadable = "unreadable" in counts
+    is_verified = verified and skipped is None and not unreadable
     return Report(
         transfer_id=transfer.transfer_id,
         run=transfer.run,
@@ -246,8 +248,9 @@ def build(
         copied=record.delivered.copied if record.delivered else None,
         skipped=skipped,
         entries=entries,
-        verified=verified and skipped is None and not unreadable,
+        verified=is_verified,
         verification=transfer.request.verify,
+        stored_checksums=True if is_verified and transfer.request.destination.stored_checksums else None,
         pairs=_joined_pairs(transfer, nodes),
         seconds=Seconds(
             total=max(now - started, 0.0),

@@ -144,6 +144,17 @@ def test_nothing_lands_in_hdfs_under_a_name_that_it_does_not_take(kind: str) -> 
     assert all(problem.endswith("give another path to land as") for problem in problems)
 
 
+@pytest.mark.parametrize("path", ["/", "//", "/./"])
+def test_nothing_lands_at_the_root_under_the_name_that_hdfs_keeps_there(path: str) -> None:
+    source = {**SOURCES["machine"], "paths": [{"path": "/a", "as": ".reserved/raw"}, "/data/.reserved"]}
+    apart = {**source, "paths": [source["paths"][0], "/data/b"]}
+    problems = refused(source, hdfs_destination(path=path))
+    kept = [problem for problem in problems if "keeps '/.reserved' for itself" in problem]
+    assert [problem.partition(": ")[0] for problem in kept] == ["$.source.paths[0].as", "$.source.paths[1]"]
+    assert all(problem.endswith("give another path to land as") for problem in kept)
+    assert parse_request({"source": apart, "destination": hdfs_destination(path="/backup")}, LIMITS)
+
+
 def test_a_path_of_a_machine_that_would_land_so_is_refused_and_gets_another_name() -> None:
     source = {**SOURCES["machine"], "paths": ["/data/10:30"]}
     (problem,) = refused(source, "hdfs")

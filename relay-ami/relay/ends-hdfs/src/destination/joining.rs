@@ -134,7 +134,9 @@ pub fn kept_parts(of: &Shared, header: &SegmentHeader, place: &str) -> io::Resul
         for (part, kept) in (0..).zip(digests.parts) {
             end += length(part);
             if end <= size {
-                parts.insert(part, (kept, length(part)));
+                // That to which the others are joined has a name still.
+                let named = parts.get(&part).map(|(named, _)| *named).filter(|named| named.digest == kept.digest);
+                parts.insert(part, (named.unwrap_or(kept), length(part)));
             }
         }
     }

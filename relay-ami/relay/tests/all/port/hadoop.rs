@@ -58,6 +58,57 @@ fn start() -> Option<Hadoop> {
     Some(Hadoop { configuration, program, runtime, client, _input: process.stdin.take().unwrap(), _process: process })
 }
 
+impl Hadoop {
+    /// Runs Hadoop's own `hdfs`, as the superuser.
+    pub fn shell(&self, words: &[&str]) {
+        let status = Command::new(&self.program).args(words).stdout(Stdio::null()).status().unwrap();
+        assert!(status.success(), "{words:?}");
+    }
+
+    /// Changes a byte of each replica of a block of these bytes, where it lies; `fits`: its checksums are made to fit. Returns how many
+    /// there were.
+    pub fn spoil(&self, bytes: &[u8], fits: bool) -> usize {
+        let folder = self.configuration.parent().unwrap();
+        let blocks: Vec<PathBuf> = files(folder).into_iter().filter(|path| is_block(path)).collect();
+        let same: Vec<PathBuf> = blocks.into_iter().filter(|path| std::fs::read(path).is_ok_and(|found| found == bytes)).collect();
+        for block in &same {
+            let mut changed = bytes.to_vec();
+            changed[bytes.len() / 2] ^= 1;
+            if fits {
+                fit(block, &changed);
+            }
+            std::fs::write(block, changed).unwrap();
+        }
+        same.len()
+    }
+}
+
+fn is_block(path: &Path) -> bool {
+    let name = path.file_name().unwrap().to_str().unwrap();
+    name.strip_prefix("blk_").is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    entries.flat_map(|entry| if entry.file_type().unwrap().is_dir() { files(&entry.path()) } else { vec![entry.path()] }).collect()
+}
+
+/// Writes the checksums of a block's new bytes beside it: a header of two bytes, the kind, how many bytes have one, then CRC-32C of each
+/// so many.
+fn fit(block: &Path, bytes: &[u8]) {
+    let name = format!("{}_", block.file_name().unwrap().to_str().unwrap());
+    let beside = files(block.parent().unwrap());
+    let meta = beside.iter().find(|path| path.file_name().unwrap().to_str().unwrap().starts_with(&name)).unwrap();
+    let mut of = std::fs::read(meta).unwrap();
+    assert_eq!(of[2], 2, "CRC-32C");
+    let each = u32::from_be_bytes(of[3..7].try_into().unwrap());
+    of.truncate(7);
+    for some in bytes.chunks(usize::try_from(each).unwrap()) {
+        of.extend(u32::try_from(crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, some)).unwrap().to_be_bytes());
+    }
+    std::fs::write(meta, of).unwrap();
+}
+
 /// A directory of the cluster, and what its owner can do there.
 pub struct Directory {
     pub of: &'static Hadoop,
@@ -112,10 +163,8 @@ impl Directory {
 
     /// Takes a snapshot of it.
     pub fn snapshot(&self, name: &str) {
-        for words in [&["dfsadmin", "-allowSnapshot", &self.path][..], &["dfs", "-createSnapshot", &self.path, name]] {
-            let status = Command::new(&self.of.program).args(words).stdout(Stdio::null()).status().unwrap();
-            assert!(status.success(), "{words:?}");
-        }
+        self.of.shell(&["dfsadmin", "-allowSnapshot", &self.path]);
+        self.of.shell(&["dfs", "-createSnapshot", &self.path, name]);
     }
 
     /// Appends the blocks of files to another one.

@@ -130,7 +130,12 @@ fn a_file_whose_parts_were_being_joined_when_its_receiver_died_is_joined_to_its_
     drop((file, to));
     // As far as a name node may have come with it.
     let plan = site.directory.names(".cpt-partial-t").pop().unwrap();
-    let name = |number: usize| format!(".cpt-partial-t/{plan}/parts/3/{number:08}-{}", to_hex(&digests[number]));
+    let folder = format!(".cpt-partial-t/{plan}/parts/3");
+    let there = site.directory.names(&folder);
+    let name = |number: usize| {
+        let begins = format!("{number:08}-{}", to_hex(&digests[number]));
+        format!("{folder}/{}", there.iter().find(|name| name.starts_with(&begins)).unwrap())
+    };
     let lines: Vec<String> = std::iter::once("7".to_owned()).chain(digests.iter().map(to_hex)).collect();
     site.directory.write(&format!(".cpt-partial-t/{plan}/parts/3/digests"), lines.join("\n").as_bytes(), 9);
     site.directory.join(&name(0), &[&name(1)]);

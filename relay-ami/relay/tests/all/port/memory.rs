@@ -11,7 +11,7 @@ use cpt_relay::documents::attributes::Attributes;
 use cpt_relay::documents::entry::Kind;
 use cpt_relay::documents::text::{DirectoryId, PlanId, TransferId};
 use cpt_relay::ends::{
-    Capabilities, Destination, Heard, Hole, LargeFile, Left, OpenDestination, Placed, Remover, Room, Seen, SmallFile, Tour, Version, View,
+    Capabilities, Destination, Heard, Hole, InPlace, LargeFile, Left, OpenDestination, Placed, Remover, Room, Seen, SmallFile, Tour, Version, View,
 };
 use cpt_relay::wire::frame::SegmentHeader;
 use rustix::io::Errno;
@@ -26,11 +26,17 @@ pub struct MemoryDestination {
     capabilities: Capabilities,
     /// It says that it keeps modes, and does not.
     forgets_modes: bool,
+    /// A file that it has stored as something else, until that was told once.
+    spoiled: Arc<Mutex<Option<Vec<u8>>>>,
 }
 
 impl MemoryDestination {
     pub fn new(capabilities: Capabilities, free: u64) -> Self {
-        Self { state: Arc::new(Mutex::new(State { free, ..State::default() })), capabilities, forgets_modes: false }
+        Self { state: Arc::new(Mutex::new(State { free, ..State::default() })), capabilities, forgets_modes: false, spoiled: Arc::default() }
+    }
+
+    pub fn spoiling(self, path: &str) -> Self {
+        Self { spoiled: Arc::new(Mutex::new(Some(path.as_bytes().to_vec()))), ..self }
     }
 
     pub fn forgetting_modes(self) -> Self {
@@ -181,6 +187,19 @@ impl OpenDestination for MemoryDestination {
 
     fn view(&self) -> Box<dyn View + '_> {
         Box::new(Sight(self))
+    }
+
+    fn tells_stored(&self) -> bool {
+        true
+    }
+
+    fn compare_stored(&self, files: &[InPlace<'_>], _proof: Proof, heard: Heard<'_>) -> Vec<Result<(), String>> {
+        let mut spoiled = self.spoiled.lock().unwrap();
+        let compare = |file: &InPlace<'_>| {
+            heard(0);
+            if spoiled.take_if(|path| path == file.path).is_some() { Err("is stored as something else".to_owned()) } else { Ok(()) }
+        };
+        files.iter().map(compare).collect()
     }
 
     fn check_there(&self) -> io::Result<()> {

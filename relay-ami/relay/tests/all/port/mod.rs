@@ -10,6 +10,7 @@ mod destination;
 pub mod hadoop;
 mod hdfs;
 mod hdfs_shared;
+mod hdfs_stored;
 mod memory;
 mod memory_mirrored;
 mod memory_source;

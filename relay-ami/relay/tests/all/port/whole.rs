@@ -105,6 +105,17 @@ fn a_destination_of_coarse_times_gets_everything_once() {
     assert_eq!(to.state().nodes[&b"small"[..]].mtime_ns, 0, "8 ns are no second");
 }
 
+#[test]
+fn what_the_destination_has_stored_as_something_else_comes_again() {
+    for path in ["small", "d/large"] {
+        let to = MemoryDestination::new(ALL, 1 << 30).spoiling(path);
+        let mut transfer = Transfer::of(PART, Some(1), source()).to(to.clone());
+        let (outcome, skipped) = moved(&mut transfer);
+        assert!(matches!(&outcome, send::Outcome::Delivered(totals) if totals.repaired_chunks > 0) && skipped == 0, "{path}: {outcome:?}");
+        assert_eq!(to.state().nodes[&b"small"[..]].bytes, b"small");
+    }
+}
+
 /// What is wrong there is no matter of bytes: once more may help, and then no more.
 #[test]
 fn what_a_repair_has_not_changed_is_not_repaired_again() {

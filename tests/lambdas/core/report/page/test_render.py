@@ -82,6 +82,12 @@ def test_long_list_of_files_says_what_is_left_out_and_where_it_is() -> None:
     assert "s3://cpt-control-000000000000-us-west-2/transfers/nightly-backup/files/" in page
 
 
+def test_checksums_of_what_is_stored_are_told_of() -> None:
+    words = "so do the checksums of what HDFS has stored"
+    assert words not in render(scenarios.succeeded())
+    assert words in render(scenarios.succeeded().model_copy(update={"stored_checksums": True}))
+
+
 def test_checksums_are_called_so_and_not_digests() -> None:
     report = scenarios.succeeded().model_copy(update={"verification": "crc64"})
     files = scenarios.files(3, total=3)
