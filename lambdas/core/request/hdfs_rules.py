@@ -105,7 +105,8 @@ def _not_reserved(field: str, landing: str, into: str) -> Iterator[str]:
     """The same of what would land at the root of HDFS under a name that it keeps there."""
     is_root = not [name for name in into.split("/") if name not in ("", ".")]
     if is_root and landing.split("/")[0] == _RESERVED:
-        yield f"{field}: it lands as '/{landing}', and HDFS keeps '/{_RESERVED}' for itself; give another path to land as"
+        kept = f"and HDFS keeps '/{_RESERVED}' for itself"
+        yield f"{field}: it lands as '/{landing}', {kept}; give another path to land as"
 
 
 def _value(value: object) -> str:

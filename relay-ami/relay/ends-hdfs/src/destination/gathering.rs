@@ -11,8 +11,8 @@ use cpt_wire::header_text::decode;
 
 use super::joining::kept_parts;
 use super::large::{HEAD, Large};
-use super::parts::digests;
 use super::opened::Opened;
+use super::parts::digests;
 use super::writing::read;
 use crate::path::{below, join, split};
 

@@ -22,9 +22,7 @@ pub enum Line {
         crc32c: Option<u32>,
     },
     /// It is not in its place any more.
-    Forgotten {
-        entry: u64,
-    },
+    Forgotten { entry: u64 },
 }
 
 impl Line {

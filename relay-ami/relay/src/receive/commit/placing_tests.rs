@@ -14,8 +14,8 @@ use crate::digest::{ContentHasher, Digest, Proof};
 use crate::documents::text::{PlanId, TransferId};
 use crate::ends::problem::superseded;
 use crate::ends::{Destination as _, Heard, SmallFile, Version};
-use crate::wire::frame::SegmentHeader;
 use crate::under_way::UnderWay;
+use crate::wire::frame::SegmentHeader;
 use cpt_ends_posix::PosixDestination;
 
 fn open(folder: &std::path::Path) -> (Box<dyn OpenDestination>, Files) {
@@ -224,7 +224,8 @@ fn files_of_several_chunks_are_placed_by_turns_and_what_must_follow_others_follo
     let chunks = || {
         [(1, Kind::File), (2, Kind::File), (2, Kind::File), (3, Kind::Hardlink), (4, Kind::File)].map(|(number, kind)| (number, of(kind)))
     };
-    let sizes = |is_far| groups(chunks().into(), is_far).iter().map(|group| (group.order == Order::AtOnce, group.chunks.len())).collect::<Vec<_>>();
+    let sizes =
+        |is_far| groups(chunks().into(), is_far).iter().map(|group| (group.order == Order::AtOnce, group.chunks.len())).collect::<Vec<_>>();
     assert_eq!(sizes(true), [(true, 2), (true, 1), (false, 1), (true, 1)], "a chunk's second copy follows the first");
     assert_eq!(sizes(false), [(false, 1); 5]);
 }

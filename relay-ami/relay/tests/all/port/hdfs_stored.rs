@@ -72,7 +72,8 @@ fn compared(to: &dyn OpenDestination, files: &[(u64, &str, Digest)]) -> Vec<Resu
 fn bytes_that_change_where_they_lie_are_found_though_the_checksums_beside_them_fit() {
     let Some(site) = Hdfs::new() else { return };
     let to = open(&site.end);
-    let files = [(3, "large", arrive_in_parts(&*to, 3, "large")), (4, "d/small", arrive(&*to, 4, "d/small")), (5, "e", arrive(&*to, 5, "e"))];
+    let files =
+        [(3, "large", arrive_in_parts(&*to, 3, "large")), (4, "d/small", arrive(&*to, 4, "d/small")), (5, "e", arrive(&*to, 5, "e"))];
     assert_eq!(compared(&*to, &files), [Ok(()), Ok(()), Ok(())]);
     // The second of the three blocks of one, and all of the other.
     let second = &content(3, usize::try_from(SIZE).unwrap())[usize::try_from(PART).unwrap()..][..usize::try_from(PART).unwrap()];

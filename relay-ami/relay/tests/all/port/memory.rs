@@ -11,7 +11,8 @@ use cpt_relay::documents::attributes::Attributes;
 use cpt_relay::documents::entry::Kind;
 use cpt_relay::documents::text::{DirectoryId, PlanId, TransferId};
 use cpt_relay::ends::{
-    Capabilities, Destination, Heard, Hole, InPlace, LargeFile, Left, OpenDestination, Placed, Remover, Room, Seen, SmallFile, Tour, Version, View,
+    Capabilities, Destination, Heard, Hole, InPlace, LargeFile, Left, OpenDestination, Placed, Remover, Room, Seen, SmallFile, Tour,
+    Version, View,
 };
 use cpt_relay::wire::frame::SegmentHeader;
 use rustix::io::Errno;
@@ -32,7 +33,12 @@ pub struct MemoryDestination {
 
 impl MemoryDestination {
     pub fn new(capabilities: Capabilities, free: u64) -> Self {
-        Self { state: Arc::new(Mutex::new(State { free, ..State::default() })), capabilities, forgets_modes: false, spoiled: Arc::default() }
+        Self {
+            state: Arc::new(Mutex::new(State { free, ..State::default() })),
+            capabilities,
+            forgets_modes: false,
+            spoiled: Arc::default(),
+        }
     }
 
     pub fn spoiling(self, path: &str) -> Self {
