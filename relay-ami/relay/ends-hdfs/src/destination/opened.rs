@@ -126,14 +126,9 @@ impl OpenDestination for Opened {
     fn directory(&self, header: &SegmentHeader) -> io::Result<()> {
         let (path, client, dress) = (self.path(header)?, self.shared.cluster.client(), Dress::of(header)?);
         let done = self.shared.cluster.wait(async {
-            match dress.put_on(client, &path).await {
-                // It holds no file that came, which would have made it.
-                Err(error) if Meaning::of(&error) == Meaning::Gone => {
-                    client.mkdirs(&path, begun_with(header), true).await?;
-                    dress.put_on(client, &path).await
-                }
-                done => done,
-            }
+            // Where something else is, this says so.
+            client.mkdirs(&path, begun_with(header), true).await?;
+            dress.put_on(client, &path).await
         });
         done.map_err(|error| of_name_node(&error, &path))
     }
