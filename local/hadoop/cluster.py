@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from local.hadoop import jmx
 from local.hadoop.daemon import Daemon
 from local.hadoop.errors import HadoopError
 from local.hadoop.machine import Machine
 from local.hadoop.runtime import DATA_NODE, NAME_NODE, TOOLS, Runtime
-from local.hadoop.settings import Options, core_site, hdfs_site
+from local.hadoop.settings import Options, core_site, hdfs_site, ssl_server
 from local.waiting import wait_for
 
 START_SECONDS = 30
@@ -36,7 +38,8 @@ class HadoopCluster:
     ) -> None:
         self.options = options or Options()
         self.conf = conf or name_node.conf
-        self._runtime = runtime
+        self._security = self.options.security
+        self._runtime = self._in_realm(runtime)
         self.name_node = self._daemon(NAME_NODE, name_node)
         self.data_nodes = [self._daemon(DATA_NODE, machine) for machine in data_nodes]
 
@@ -101,15 +104,19 @@ class HadoopCluster:
         def is_so() -> bool:
             for daemon in self.daemons:
                 daemon.check()
-            said = jmx.named(self.name_node.machine, "NameNode", "NameNodeInfo")
+            said = self.bean(self.name_node, "NameNode", "NameNodeInfo")
             if said is None or said.get("Safemode") != "":
                 return False
             nodes = json.loads(said.get("LiveNodes", "{}")).values()
             # One whose space is not known yet is given no blocks.
             known = len(nodes) == count and all(node["capacity"] > 0 for node in nodes)
-            return known and all(_serves(daemon) for daemon in self.data_nodes if daemon.runs)
+            return known and all(self._serves(daemon) for daemon in self.data_nodes if daemon.runs)
 
         wait_for(is_so, START_SECONDS)
+
+    def bean(self, daemon: Daemon, service: str, name: str) -> dict[str, Any] | None:
+        """What a daemon says of itself; None while it does not answer."""
+        return jmx.named(daemon.machine, service, name, by_https=self._security is not None)
 
     def shell(self, *words: str, user: str | None = None) -> str:
         """Output of `hdfs dfs WORDS`, as the superuser or another. Raises HadoopError."""
@@ -126,8 +133,8 @@ class HadoopCluster:
         """
         machine = self.name_node.machine
         done = subprocess.run(
-            [*machine.prefix, *(runtime or self._runtime).command(program, self.conf, machine.temporary), *words],
-            env={**machine.environment, **({"HADOOP_USER_NAME": user} if user else {})},
+            [*machine.prefix, *self._in_realm(runtime or self._runtime).command(program, self.conf, machine.temporary), *words],
+            env={**machine.environment, **self._as_user(user)},
             cwd=machine.folder,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -146,6 +153,15 @@ class HadoopCluster:
         temporary = (machine or self.name_node.machine).temporary
         path.write_text(self._runtime.script(conf, temporary), encoding="utf-8")
         path.chmod(0o755)
+
+    def _as_user(self, user: str | None) -> dict[str, str]:
+        if self._security:
+            return self._security.as_user(user)
+        return {"HADOOP_USER_NAME": user} if user else {}
+
+    def _in_realm(self, runtime: Runtime) -> Runtime:
+        more = self._security.java_options if self._security else ()
+        return runtime if runtime.options[-len(more) :] == more else replace(runtime, options=(*runtime.options, *more))
 
     def _daemon(self, program: str, machine: Machine) -> Daemon:
         options = self.options
@@ -167,6 +183,8 @@ class HadoopCluster:
         conf.mkdir(parents=True, exist_ok=True)
         (conf / "core-site.xml").write_text(core_site(name_node, machine, self.options), encoding="utf-8")
         (conf / "hdfs-site.xml").write_text(hdfs_site(name_node, machine, self.options), encoding="utf-8")
+        if self._security:
+            (conf / "ssl-server.xml").write_text(ssl_server(self._security), encoding="utf-8")
 
     def _format(self) -> None:
         machine = self.name_node.machine
@@ -183,9 +201,8 @@ class HadoopCluster:
         if done.returncode != 0:
             raise HadoopError(f"the name node cannot format its directory: {done.stderr.strip()[-2000:]}")
 
-
-def _serves(data_node: Daemon) -> bool:
-    """Whether a data node has registered with the name node."""
-    said = jmx.named(data_node.machine, "DataNode", "DataNodeInfo")
-    actors = json.loads(said.get("BPServiceActorInfo", "[]")) if said else []
-    return bool(actors) and all(actor["ActorState"] == "RUNNING" for actor in actors)
+    def _serves(self, data_node: Daemon) -> bool:
+        """Whether a data node has registered with the name node."""
+        said = self.bean(data_node, "DataNode", "DataNodeInfo")
+        actors = json.loads(said.get("BPServiceActorInfo", "[]")) if said else []
+        return bool(actors) and all(actor["ActorState"] == "RUNNING" for actor in actors)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import ssl
 from typing import Any
 
 from local.hadoop.machine import Machine
@@ -11,13 +12,19 @@ from local.hadoop.machine import Machine
 TIMEOUT_SECONDS = 2
 
 
-def named(machine: Machine, service: str, bean: str) -> dict[str, Any] | None:
+def named(machine: Machine, service: str, bean: str, *, by_https: bool = False) -> dict[str, Any] | None:
     """A bean of the daemon of a machine, by the last of its ports; None while the daemon does not answer."""
-    return machine.call(lambda: _asked(machine, f"/jmx?qry=Hadoop:service={service},name={bean}"))
+    return machine.call(lambda: _asked(machine, f"/jmx?qry=Hadoop:service={service},name={bean}", by_https=by_https))
 
 
-def _asked(machine: Machine, path: str) -> dict[str, Any] | None:
-    connection = http.client.HTTPConnection(machine.address, machine.ports[-1], timeout=TIMEOUT_SECONDS)
+def _asked(machine: Machine, path: str, *, by_https: bool) -> dict[str, Any] | None:
+    host, port = machine.address, machine.ports[-1]
+    connection = (
+        # The certificate is the test's own, and names no host.
+        http.client.HTTPSConnection(host, port, timeout=TIMEOUT_SECONDS, context=ssl._create_unverified_context())
+        if by_https
+        else http.client.HTTPConnection(host, port, timeout=TIMEOUT_SECONDS)
+    )
     try:
         connection.request("GET", path)
         beans = json.load(connection.getresponse())["beans"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from xml.sax.saxutils import escape
 
 from local.hadoop.machine import Machine
+from local.hadoop.security import Security
 
 NAME_NODE_PORTS = (8020, 9870)
 DATA_NODE_PORTS = (9866, 9867, 9864)
@@ -18,6 +19,7 @@ class Options:
     """What a cluster is asked for. `core`, `hdfs`: further properties of the two files, or other values of them.
 
     `quick`: the JVMs compile little, so that they start with a fifth of the work; what compares rates says False.
+    `security`: absent where the cluster believes whoever comes.
     """
 
     replication: int = 2
@@ -26,6 +28,7 @@ class Options:
     quick: bool = True
     core: Mapping[str, str] = field(default_factory=dict)
     hdfs: Mapping[str, str] = field(default_factory=dict)
+    security: Security | None = None
 
 
 def core_site(name_node: Machine, machine: Machine | None, options: Options) -> str:
@@ -37,6 +40,7 @@ def core_site(name_node: Machine, machine: Machine | None, options: Options) -> 
             "ipc.client.connect.retry.interval": "100",
             "ipc.client.connect.max.retries": "100",
             "hadoop.tmp.dir": str((machine or name_node).temporary),
+            **(options.security.core() if options.security else {}),
             **options.core,
         }
     )
@@ -52,9 +56,15 @@ def hdfs_site(name_node: Machine, machine: Machine | None, options: Options) -> 
             "dfs.replication": str(options.replication),
             "dfs.blocksize": str(options.block_bytes),
             **(_of_name_node(machine) if machine == name_node else _of_data_node(machine) if machine else {}),
+            **(options.security.hdfs(name_node, machine) if options.security else {}),
             **options.hdfs,
         }
     )
+
+
+def ssl_server(security: Security) -> str:
+    """ssl-server.xml of a machine with a daemon that serves by HTTPS."""
+    return _document(security.of_https())
 
 
 def _of_name_node(machine: Machine) -> dict[str, str]:

@@ -10,7 +10,7 @@ use cpt_control_aws::aws::Aws;
 use cpt_control_aws::clients::http_client;
 use cpt_control_aws::credentials::Holder;
 use cpt_control_aws::names::Names;
-use cpt_ends_hdfs::cluster::{Cluster, Lookup, resolve_by};
+use cpt_ends_hdfs::cluster::{Cluster, HeldToken, Lookup, resolve_by};
 use cpt_ends_hdfs::destination as hdfs_destination;
 use cpt_ends_hdfs::source as hdfs_source;
 use cpt_ends_posix::{PosixDestination, PosixSource};
@@ -32,6 +32,7 @@ use cpt_relay::ends::{Destination, Source};
 use cpt_relay::stop::Stop;
 
 use super::CliError;
+use super::hdfs_token;
 use super::roles::control_error;
 use super::seat_credentials;
 
@@ -156,8 +157,13 @@ pub fn receiving_destination(command: &Receive, asker: &Asker<'_>) -> Result<(Bo
 
 /// The cluster of this machine, as a user of it.
 pub fn cluster(user: &HdfsUser, failure: Failure) -> Result<Cluster, CliError> {
+    cluster_of(user.as_str(), hdfs_token::held()).map_err(|error| CliError::failed(failure, error))
+}
+
+/// The cluster of this machine, as a user of it, by a token where it has Kerberos.
+pub fn cluster_of(user: &str, token: Option<&HeldToken>) -> io::Result<Cluster> {
     resolve_by(lookup);
-    Cluster::of_machine(user.as_str()).map_err(|error| CliError::failed(failure, error))
+    Cluster::of_machine(user, token)
 }
 
 /// Addresses of `host:port`, by the daemon's own resolver.

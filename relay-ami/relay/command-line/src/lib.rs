@@ -6,6 +6,7 @@
 mod allowed_paths;
 mod answering;
 pub mod end_roles;
+mod hdfs_token;
 mod kept_files;
 pub mod kinds;
 mod last_words;
@@ -34,6 +35,7 @@ As the control plane calls it (FILE holds a relay-command document):
   cpt-relay answer ROLE           --command FILE --to PLACE
   cpt-relay make-destination      --command FILE
   cpt-relay await-ready FILE      [--seconds N]
+  cpt-relay hdfs-token FOLDER USER  (as a daemon starts it: a token until its standard input is closed)
 ";
 
 /// The command line or the document is wrong.
@@ -103,6 +105,7 @@ fn dispatch(options: &Options) -> Result<ExitCode, CliError> {
     match options.role.as_str() {
         "answer" => return answering::answering(options),
         "await-ready" => return roles::await_ready(options),
+        "hdfs-token" => return hdfs_token::keeper::keep(options),
         "make-destination" => return roles::make_destination(options),
         _ => {}
     }

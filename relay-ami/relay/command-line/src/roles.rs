@@ -17,7 +17,7 @@ use super::mirror_roles;
 use super::options::Options;
 use super::run_as;
 use super::store_ways::StoreWays;
-use super::{CliError, Failure, allowed_paths};
+use super::{CliError, Failure, allowed_paths, hdfs_token};
 use cpt_control_aws::aws::Aws;
 use cpt_control_aws::clients::Setup;
 use cpt_ends_posix as posix;
@@ -78,6 +78,31 @@ fn begin(command: &Command) -> Result<(), String> {
     run_as::assume(command).map_err(|why| why.to_string())
 }
 
+/// The same for what works: before it becomes another user it has a token of the HDFS that asks for one.
+fn begin_with_token(command: &Command) -> Result<Option<hdfs_token::Kept>, String> {
+    allowed_paths::enforce(command).map_err(|error| error.to_string())?;
+    let token = hdfs_token::fetch(command)?;
+    run_as::assume(command).map_err(|why| why.to_string())?;
+    Ok(token)
+}
+
+/// A survey tells why its end cannot be looked at; of all else it is the process' own failure.
+fn refused(command: Command, why: String) -> Result<ExitCode, CliError> {
+    match command {
+        Command::ScanSource(command::ScanSource { end: SourceEnd::Machine(end), .. }) => {
+            print_json(&scan::refused_source(end.paths[0].path().as_str().as_ref(), why))
+        }
+        Command::ScanSource(command::ScanSource { end: SourceEnd::Hdfs(end), .. }) => {
+            print_json(&scan::refused_source(end.paths[0].path().as_str().as_ref(), why))
+        }
+        Command::ScanDestination(command::ScanDestination { end: DestinationEnd::Machine(MachineDestination { path, .. }), .. })
+        | Command::ScanDestination(command::ScanDestination { end: DestinationEnd::Hdfs(HdfsDestination { path, .. }), .. }) => {
+            print_json(&posix::refused(path.as_str().as_ref(), why).survey())
+        }
+        _ => Err(CliError::failed(Failure::RunAs, why)),
+    }
+}
+
 /// Makes the destination of the receiver's command, as the user who will write there, and prints it as a value of systemd's:
 /// the unit of the receiver may write nowhere else.
 pub(super) fn make_destination(options: &Options) -> Result<ExitCode, CliError> {
@@ -123,27 +148,18 @@ pub(super) fn by_command(options: &Options) -> Result<ExitCode, CliError> {
     // Beside the command: what stops the transfer's units removes both.
     let kept = KeptFiles::beside(&file, &command);
     let rules = rules()?;
-    if let Err(why) = posix::check_kernel().and_then(|()| begin(&command)) {
-        return match command {
-            Command::ScanSource(command::ScanSource { end: SourceEnd::Machine(end), .. }) => {
-                print_json(&scan::refused_source(end.paths[0].path().as_str().as_ref(), why))
-            }
-            Command::ScanSource(command::ScanSource { end: SourceEnd::Hdfs(end), .. }) => {
-                print_json(&scan::refused_source(end.paths[0].path().as_str().as_ref(), why))
-            }
-            Command::ScanDestination(command::ScanDestination {
-                end: DestinationEnd::Machine(MachineDestination { path, .. }), ..
-            })
-            | Command::ScanDestination(command::ScanDestination { end: DestinationEnd::Hdfs(HdfsDestination { path, .. }), .. }) => {
-                print_json(&posix::refused(path.as_str().as_ref(), why).survey())
-            }
-            _ => Err(CliError::failed(Failure::RunAs, why)),
-        };
-    }
+    let begun = posix::check_kernel().and_then(|()| begin_with_token(&command));
+    let token = match begun {
+        Ok(token) => token,
+        Err(why) => return refused(command, why),
+    };
     // Neither leaves anything behind that it would have to tidy up: the signal itself ends it, whatever it hangs in.
     let stop = if matches!(role, "scan" | "delete") { Stop::new() } else { Stop::on_signals() };
     let stop = stop.map_err(|error| CliError::failed(Failure::Signals, error))?;
     watchdog::start().map_err(|error| CliError::failed(Failure::Signals, error))?;
+    if let Some(token) = token {
+        token.follow().map_err(|error| CliError::failed(Failure::Signals, error))?;
+    }
     match obey(command, options.machine.as_deref(), &ready, kept, rules, &stop) {
         // It was told to stop before it had begun.
         Err(CliError::Failed { class: Failure::ControlUnavailable, .. }) if stop.is_requested() => Ok(ExitCode::SUCCESS),

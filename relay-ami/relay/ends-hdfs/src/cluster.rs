@@ -4,16 +4,20 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 pub use hdfs_native::names::{Lookup, resolve_by};
-use hdfs_native::{Client, ClientBuilder};
+use hdfs_native::token::DelegationToken;
+use hdfs_native::{Client, ClientBuilder, HdfsError};
 use tokio::runtime::{Handle, Runtime};
 use tokio::task::JoinHandle;
 
+use cpt_process::thread::lock;
+
 use crate::configuration::Configuration;
-use crate::fault::{is_unanswered, words};
+use crate::fault::{is_unanswered, of_name_node, words};
+use crate::token::Token;
 
 /// Threads that run calls. Each block that is read or written has its bytes summed up by one of them, 1 to 2 GB/s a core.
 const RUNTIME_THREADS: usize = 2;
@@ -40,6 +44,32 @@ struct Inner {
     runtime: Handle,
 }
 
+/// The token by which a process speaks now: another one may come in its place. Clones are the same one.
+#[derive(Clone)]
+pub struct HeldToken {
+    client: DelegationToken,
+    token: Arc<Mutex<Token>>,
+}
+
+impl HeldToken {
+    #[must_use]
+    pub fn new(token: Token) -> Self {
+        let client = DelegationToken::new(token.identifier.clone(), token.password.clone());
+        Self { client, token: Arc::new(Mutex::new(token)) }
+    }
+
+    /// Connections that are made from now on are made by another token.
+    pub fn replace(&self, token: Token) {
+        self.client.replace(token.identifier.clone(), token.password.clone());
+        *lock(&self.token) = token;
+    }
+
+    #[must_use]
+    pub fn now(&self) -> Token {
+        lock(&self.token).clone()
+    }
+}
+
 /// One for all clusters of the process: connections to data nodes are kept for whoever needs one next.
 fn runtime() -> io::Result<&'static Runtime> {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
@@ -51,13 +81,14 @@ fn runtime() -> io::Result<&'static Runtime> {
 }
 
 impl Cluster {
-    /// The cluster that this machine belongs to.
+    /// The cluster that this machine belongs to, by a token of the user's where it has Kerberos.
     ///
     /// # Errors
     ///
-    /// If the machine has no configuration of Hadoop, or one of a cluster that this daemon does not speak to.
-    pub fn of_machine(user: &str) -> io::Result<Self> {
-        Self::new(&Configuration::of_machine()?, user)
+    /// If the machine has no configuration of Hadoop, or one of a cluster that this daemon does not speak to; if there is no token where
+    /// there has to be one, or a token where nobody asks for it, or one of another user.
+    pub fn of_machine(user: &str, token: Option<&HeldToken>) -> io::Result<Self> {
+        Self::new(&Configuration::of_machine()?, user, token)
     }
 
     /// The cluster that a directory of configuration names.
@@ -65,18 +96,31 @@ impl Cluster {
     /// # Errors
     ///
     /// As [`Cluster::of_machine`].
-    pub fn of(directory: &Path, user: &str) -> io::Result<Self> {
-        Self::new(&Configuration::read(directory.to_owned())?, user)
+    pub fn of(directory: &Path, user: &str, token: Option<&HeldToken>) -> io::Result<Self> {
+        Self::new(&Configuration::read(directory.to_owned())?, user, token)
     }
 
-    fn new(configuration: &Configuration, user: &str) -> io::Result<Self> {
+    fn new(configuration: &Configuration, user: &str, token: Option<&HeldToken>) -> io::Result<Self> {
         let name = configuration.file_system()?.to_owned();
-        if configuration.has_kerberos() {
-            let why = "is a cluster with Kerberos, to which this daemon does not speak yet: copy with DistCp";
-            return Err(io::Error::new(io::ErrorKind::Unsupported, format!("{name} {why}")));
+        configuration.check()?;
+        let refused = |why: String| io::Error::new(io::ErrorKind::PermissionDenied, format!("{name}: {why}"));
+        match token {
+            None if configuration.has_kerberos() => {
+                return Err(refused("is a cluster with Kerberos, and there is no delegation token to speak to it by".to_owned()));
+            }
+            Some(_) if !configuration.has_kerberos() => {
+                return Err(refused("there is a delegation token, and hadoop.security.authentication is simple here".to_owned()));
+            }
+            Some(token) => token.now().check_owner(user).map_err(refused)?,
+            None => {}
         }
         let runtime = runtime()?.handle().clone();
-        let client = ClientBuilder::new()
+        let builder = ClientBuilder::new();
+        let client = match token {
+            Some(token) => builder.with_token(token.client.clone()),
+            None => builder,
+        };
+        let client = client
             .with_url(name.clone())
             .with_config_dir(configuration.directory.display().to_string())
             .with_config([("dfs.client.socket-timeout", SILENT_MS), ("dfs.client.failover.max.attempts", ATTEMPTS)])
@@ -85,6 +129,18 @@ impl Cluster {
             .build()
             .map_err(|error| io::Error::other(format!("{name}: {error}")))?;
         Ok(Self(Arc::new(Inner { client, user: user.to_owned(), name, runtime })))
+    }
+
+    /// Ends a token of this client's user: the name node takes it from nobody any more.
+    ///
+    /// # Errors
+    ///
+    /// What the name node said; one that it does not know any more is no error.
+    pub fn cancel(&self, token: &Token) -> io::Result<()> {
+        match self.wait(self.0.client.cancel_delegation_token(token.identifier.clone())) {
+            Err(HdfsError::RPCError(class, _) | HdfsError::FatalRPCError(class, _)) if class.ends_with("InvalidToken") => Ok(()),
+            answered => answered.map_err(|error| of_name_node(&error, "a delegation token")),
+        }
     }
 
     pub(crate) fn client(&self) -> &Client {

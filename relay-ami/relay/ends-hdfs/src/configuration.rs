@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Where distributions of Hadoop have it.
 const USUAL: &str = "/etc/hadoop/conf";
+/// Hadoop's own default.
+const A_DAY: Duration = Duration::from_secs(86_400);
 const FILES: [&str; 2] = ["core-site.xml", "hdfs-site.xml"];
 
 /// The settings of `core-site.xml` and `hdfs-site.xml`.
@@ -52,8 +55,41 @@ impl Configuration {
     }
 
     /// Whether whoever comes has to prove who he is.
+    #[must_use]
     pub fn has_kerberos(&self) -> bool {
         self.get("hadoop.security.authentication").is_some_and(|how| how.eq_ignore_ascii_case("kerberos"))
+    }
+
+    /// How long a delegation token holds until it is renewed. The name node's own value counts, which distributions write into the
+    /// configuration of every machine.
+    #[must_use]
+    pub fn renewed_within(&self) -> Duration {
+        let milliseconds = self.get("dfs.namenode.delegation.token.renew-interval").and_then(|text| text.parse().ok());
+        milliseconds.map_or(A_DAY, Duration::from_millis)
+    }
+
+    /// Fails for what this daemon's client of HDFS cannot do, by the setting and what would be right.
+    pub fn check(&self) -> io::Result<()> {
+        let wrong = |setting: &str, value: &str, right: &str| {
+            Err(io::Error::new(io::ErrorKind::Unsupported, format!("{}: {setting} is {value}; {right}", self.directory.display())))
+        };
+        let how = self.get("hadoop.security.authentication").unwrap_or("simple");
+        if !["simple", "kerberos"].iter().any(|known| how.eq_ignore_ascii_case(known)) {
+            return wrong("hadoop.security.authentication", how, "it should be simple or kerberos");
+        }
+        for setting in ["hadoop.rpc.protection", "dfs.data.transfer.protection"] {
+            let value = self.get(setting).unwrap_or_default();
+            let is_known = |name: &str| ["authentication", "integrity", "privacy"].contains(&name.trim().to_ascii_lowercase().as_str());
+            if !value.is_empty() && !value.split(',').all(is_known) {
+                return wrong(setting, value, "it should be of authentication, integrity and privacy");
+            }
+        }
+        let encrypts = self.get("dfs.encrypt.data.transfer").is_some_and(|value| value.eq_ignore_ascii_case("true"));
+        let algorithm = self.get("dfs.encrypt.data.transfer.algorithm").unwrap_or_default();
+        if encrypts && !matches!(algorithm, "" | "3des") {
+            return wrong("dfs.encrypt.data.transfer.algorithm", algorithm, "this daemon knows 3des, and AES by dfs.encrypt.data.transfer.cipher.suites");
+        }
+        Ok(())
     }
 }
 

@@ -59,7 +59,12 @@ impl Meaning {
             HdfsError::InvalidPath(_) | HdfsError::InvalidArgument(_) | HdfsError::UnsupportedFeature(_) => Self::Refused,
             HdfsError::UnsupportedErasureCodingPolicy(_) | HdfsError::ErasureCodingError(_) => Self::Refused,
             HdfsError::RPCError(class, words) => Self::of_exception(class, words),
-            HdfsError::FatalRPCError(..) => Self::TakesNothing,
+            // Who asks is not whom it takes, nor will be if it is asked again.
+            HdfsError::SASLError(_) | HdfsError::NoSASLMechanism => Self::Refused,
+            HdfsError::FatalRPCError(class, words) => match Self::of_exception(class, words) {
+                Self::Refused => Self::Refused,
+                _ => Self::TakesNothing,
+            },
             _ => Self::Passing,
         }
     }

@@ -5,10 +5,11 @@
 
 mod checksum;
 pub mod cluster;
-mod configuration;
+pub mod configuration;
 pub mod destination;
 mod fault;
 pub mod mark;
 mod path;
 pub mod source;
+pub mod token;
 mod whereabouts;

@@ -61,7 +61,7 @@ pub use keep::Kept;
 pub use mark::{is_marked, mark};
 pub use nameless::nameless;
 pub use room::refused;
-pub use roots::{Access, check_kernel, enforce, enforce_hdfs, make, owner, quoted};
+pub use roots::{Access, check_kernel, enforce, enforce_hdfs, make, owner, quoted, read_owners_file};
 pub use source::PosixSource;
 pub use unkept::cannot_keep;
 

@@ -11,11 +11,16 @@ pub fn start() -> std::io::Result<()> {
     crate::thread::spawn("watchdog", move || live(limit / 3)).map(drop)
 }
 
+/// Gives one sign of life, of a process that has no threads yet and waits for something.
+pub fn give_sign() {
+    if let Err(error) = sd_notify::notify(&[NotifyState::Watchdog]) {
+        tracing::warn!(%error, "watchdog");
+    }
+}
+
 fn live(interval: Duration) {
     loop {
-        if let Err(error) = sd_notify::notify(&[NotifyState::Watchdog]) {
-            tracing::warn!(%error, "watchdog");
-        }
+        give_sign();
         std::thread::sleep(interval);
     }
 }

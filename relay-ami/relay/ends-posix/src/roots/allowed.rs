@@ -79,7 +79,7 @@ impl Allowed {
     /// HDFS, and an absolute path in it; also empty ones, and those that begin with `#`. None without a file.
     pub fn read(file: &Path, access: Access) -> io::Result<Option<Self>> {
         let of_file = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", file.display()));
-        let Some(text) = read(file).map_err(of_file)? else { return Ok(None) };
+        let Some(text) = read_owners_file(file).map_err(of_file)? else { return Ok(None) };
         let (mut directories, mut hdfs) = (Vec::new(), Vec::new());
         for (number, line) in text.lines().enumerate() {
             let line = line.trim();
@@ -127,8 +127,9 @@ impl Allowed {
     }
 }
 
-/// The text; none where there is no file. Nobody but root, and the user of this process, may be able to change it or take it away.
-fn read(file: &Path) -> io::Result<Option<String>> {
+/// The text of a file of the machine's owner; none where there is no file. Nobody but root, and the user of this process, may be able to
+/// change it or take it away.
+pub fn read_owners_file(file: &Path) -> io::Result<Option<String>> {
     let (Some(parent), Some(name)) = (file.parent(), file.file_name()) else { return Err(Errno::INVAL.into()) };
     let found = reach_anywhere(parent.as_os_str().as_bytes())?;
     if !found.missing.is_empty() {

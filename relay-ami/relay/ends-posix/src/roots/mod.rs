@@ -17,7 +17,7 @@ use std::sync::{Arc, RwLock};
 use rustix::fs::{self, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
-pub use allowed::{Access, enforce, enforce_hdfs};
+pub use allowed::{Access, enforce, enforce_hdfs, read_owners_file};
 use reach::reach_beside;
 pub use reach::{Reached, make, owner, quoted, reach};
 pub use target::{Astray, MOST_LINKS, landing, target};
