@@ -30,7 +30,7 @@ export CDK_HOME := $(CURDIR)/.cache/cdk
 # Without bytecode each local cloud compiles its packages anew, 3 s of a core.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo demo-hdfs check test lint structure lane-clouds lane-daemon lane-checks test-python test-together test-alone test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos faults model seats long-run mutants fuzz daemon daemon-arm64 synth release release-check userlands bench bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-datasets bench-estimate bench-fleet bench-faults bench-scale bench-sets bench-buckets bench-ways bench-versitygw bench-routes bench-routes-emulated figures diagram aws-smoke clean down
+.PHONY: help setup demo demo-hdfs check test lint structure lane-clouds lane-daemon lane-checks test-python test-together test-alone test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos kerberos faults model seats long-run mutants fuzz daemon daemon-arm64 synth release release-check userlands bench bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-datasets bench-estimate bench-fleet bench-faults bench-scale bench-sets bench-buckets bench-ways bench-versitygw bench-routes bench-routes-emulated figures diagram aws-smoke clean down
 
 help:  ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -184,8 +184,11 @@ test-daemon: | .tools/stamp
 
 # Files outside tests/chaos of which `make test` runs a part.
 CHAOS = tests/chaos tests/release/test_release.py $(shell grep -rl --include="*.py" "from tests.chaos.extent import" tests/e2e tests/page tests/relay_ami tests/local)
+kerberos:  ## The client of HDFS with a real KDC and a secure Hadoop; needs krb5-kdc, 3 minutes
+	@cd $(CRATE) && CPT_CHAOS=full RUST_TEST_THREADS=1 ./cargo-checked test -p cpt-ends-hdfs --lib kerberos_tests
+
 chaos privileges: WORKERS := 3
-chaos: synth browser $(LABORATORY) faults model seats  ## Everything that tests can break (`make test` runs a part), 80 minutes; needs root for all of it
+chaos: synth browser $(LABORATORY) faults model seats kerberos  ## Everything that tests can break (`make test` runs a part), 80 minutes; needs root for all of it
 	@CPT_CHAOS=full $(RUN) pytest --numprocesses $(WORKERS) --dist loadfile -m "not (alone or paced)" $(ARGS) $(CHAOS) $(OR_NONE_CHOSEN)
 	@CPT_CHAOS=full $(RUN) pytest -m "alone or paced" $(ARGS) $(CHAOS) $(OR_NONE_CHOSEN)
 

@@ -4,7 +4,7 @@ start_daemon() {
   unit="cpt-$1-$transfer"
   command="$run/$1.json"
   ready="$run/$1.ready"
-  mkdir -p "$run"
+  mkdir -p "$run" "$private"
   write_command "$command.new"
   if systemctl is-active --quiet "$unit" && cmp -s "$command.new" "$command"; then
     rm -f "$command.new"

@@ -5,6 +5,8 @@ umask 077
 transfer="${SSM_TransferId:?SSM Agent 3.3.2746.0 or later is needed: older ones do not pass parameters as variables}"
 home="${CPT_HOME:-/opt/cpt}"
 run="$home/run/$transfer"
+# What is never to be on a disk: /run is memory.
+private="${CPT_PRIVATE:-/run/cpt}/$transfer"
 
 fail() {
   echo "cpt: $*" >&2

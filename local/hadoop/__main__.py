@@ -6,24 +6,36 @@ input end and start daemons, `name` or `data-0`, `data-1`, …; each is answered
     kill NAME       at once; `stop NAME`: by itself
     start NAME
     live COUNT      wait until the name node serves, and so many data nodes are live
+
+With `--guard` it has Kerberos, and the line also says where keys of users are: `keys` by name, and `krb5`, what MIT's
+programs and Java need to find the KDC.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import signal
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
+from local.hadoop import ports
 from local.hadoop.cluster import HadoopCluster
 from local.hadoop.errors import HadoopError, HadoopMissingError
 from local.hadoop.jars import DigestError
 from local.hadoop.loopback import on_loopback
+from local.hadoop.runtime import Runtime
+from local.hadoop.security import DAEMONS, Guard, Security, secured
 from local.hadoop.settings import Options
 from local.hadoop.shared_classes import prepare
 
+USERS = ("etl", "other")
+"""Users of HDFS who have keys where the cluster has Kerberos, beside the superuser."""
 MISSING = 3
 """Exit code where Hadoop cannot be had on this machine."""
 
@@ -38,6 +50,10 @@ def main(words: list[str]) -> int:
     parser.add_argument("--replication", type=int, default=options.replication)
     parser.add_argument("--block-size", type=int, default=options.block_bytes, help="bytes, a multiple of 512")
     parser.add_argument("--folder", type=Path, help="where all files lie; absent: a folder that goes with the cluster")
+    parser.add_argument(
+        "--guard", help="with Kerberos; `hadoop.rpc.protection`, a colon, `dfs.data.transfer.protection`"
+    )
+    parser.add_argument("--encrypt", action="store_true", help="with Kerberos, and `dfs.encrypt.data.transfer`")
     parser.add_argument("--fetch", action="store_true", help="only fetch and make what a cluster needs")
     asked = parser.parse_args(words)
     options = Options(replication=asked.replication, block_bytes=asked.block_size)
@@ -49,8 +65,10 @@ def main(words: list[str]) -> int:
         with tempfile.TemporaryDirectory(prefix="hadoop-") as own:
             folder = (asked.folder or Path(own)).resolve()
             folder.mkdir(parents=True, exist_ok=True)
-            with on_loopback(runtime, folder, asked.data_nodes, options, ends_with_thread=True) as cluster:
-                _serve(cluster, folder / "hdfs")
+            with _guarded(runtime, folder, asked.guard, encrypt=asked.encrypt) as security:
+                options = replace(options, security=security)
+                with on_loopback(runtime, folder, asked.data_nodes, options, ends_with_thread=True) as cluster:
+                    _serve(cluster, folder / "hdfs")
     except HadoopMissingError as missing:
         sys.stderr.write(f"{missing}\n")
         return MISSING
@@ -58,6 +76,22 @@ def main(words: list[str]) -> int:
         sys.stderr.write(f"{error}\n")
         return 1
     return 0
+
+
+@contextmanager
+def _guarded(runtime: Runtime, folder: Path, guard: str | None, *, encrypt: bool) -> Iterator[Security | None]:
+    """A KDC, where a cluster is to have one. Raises HadoopMissingError, HadoopError or TimeoutError."""
+    if guard is None:
+        yield None
+        return
+    rpc, _, data = guard.partition(":")
+    bound = ("setpriv", "--pdeathsig", "KILL", "--") if shutil.which("setpriv") else ()
+    with (
+        ports.kept(1) as free,
+        secured(runtime.java, folder, ports.LOOPBACK, free[0], Guard(rpc, data, encrypt=encrypt), bound) as security,
+    ):
+        security.kdc.wait_listening()
+        yield security
 
 
 def _serve(cluster: HadoopCluster, script: Path) -> None:
@@ -69,6 +103,7 @@ def _serve(cluster: HadoopCluster, script: Path) -> None:
         webHdfs=cluster.web_address,
         hdfs=str(script),
         pids=_pids(cluster),
+        **_keys(cluster.options.security),
     )
     for line in sys.stdin:
         try:
@@ -77,6 +112,13 @@ def _serve(cluster: HadoopCluster, script: Path) -> None:
             _say(error=f"{line.strip()}: {error}")
         else:
             _say(pids=_pids(cluster))
+
+
+def _keys(security: Security | None) -> dict[str, object]:
+    if security is None:
+        return {}
+    keys = {user: str(security.key_table(user)) for user in (*USERS, DAEMONS)}
+    return {"keys": keys, "krb5": str(security.kdc.configuration)}
 
 
 def _obey(cluster: HadoopCluster, words: list[str]) -> None:

@@ -133,7 +133,11 @@ class HadoopCluster:
         """
         machine = self.name_node.machine
         done = subprocess.run(
-            [*machine.prefix, *self._in_realm(runtime or self._runtime).command(program, self.conf, machine.temporary), *words],
+            [
+                *machine.prefix,
+                *self._in_realm(runtime or self._runtime).command(program, self.conf, machine.temporary),
+                *words,
+            ],
             env={**machine.environment, **self._as_user(user)},
             cwd=machine.folder,
             stdin=subprocess.DEVNULL,

@@ -13,13 +13,16 @@ from local.cloud import LocalCloud
 from local.hadoop.cluster import HadoopCluster
 from local.hadoop.group import joined
 from local.hadoop.machine import Machine
+from local.hadoop.ports import free_port
 from local.hadoop.runtime import Runtime
+from local.hadoop.security import Guard, Security, secured
 from local.hadoop.settings import DATA_NODE_PORTS, NAME_NODE_PORTS, Options
 from local.state import namespaces
 
 # On loopback whoever calls has 127.0.0.1, which the name node takes for a data node's own address: there it tells the
 # nodes apart by their ports, and clients and data nodes have to go by what each node says is its name.
 APART = 100
+KDC_PORT = 88
 BY_NAME = {"dfs.client.use.datanode.hostname": "true", "dfs.datanode.use.datanode.hostname": "true"}
 
 
@@ -31,9 +34,11 @@ def on_instances(
     name_node: str,
     workers: Sequence[str],
     options: Options | None = None,
+    guard: Guard | None = None,
 ) -> Iterator[HadoopCluster]:
     """A running cluster: the name node on one instance of a region, a data node on each of the workers.
 
+    With `guard` it has Kerberos, whose KDC is on the instance of the name node.
     All of them have its configuration in etc/hadoop/conf of their homes, and a program `hdfs`. What it keeps is below
     `mnt` of their homes, and its logs are beside those of their units. Raises HadoopError, TimeoutError or ClientError.
     """
@@ -47,10 +52,24 @@ def on_instances(
         for number, worker in enumerate(workers):
             ports = tuple(port + step * number for port in DATA_NODE_PORTS)
             machines.append(_machine(cloud, worker, f"data-{number}", addresses[worker], ports))
-        with HadoopCluster(runtime, machines[0], machines[1:], options) as cluster:
+        with (
+            _guarded(runtime, machines[0], guard) as security,
+            HadoopCluster(runtime, machines[0], machines[1:], replace(options, security=security)) as cluster,
+        ):
             for machine in machines:
                 cluster.write_script(Path(machine.environment["CPT_INSTANCE_DIR"], "bin/hdfs"), machine)
             yield cluster
+
+
+@contextmanager
+def _guarded(runtime: Runtime, name_node: Machine, guard: Guard | None) -> Iterator[Security | None]:
+    if guard is None:
+        yield None
+        return
+    port = KDC_PORT if name_node.namespace else free_port()
+    with secured(runtime.java, name_node.folder, name_node.address, port, guard, name_node.prefix) as security:
+        name_node.call(security.kdc.wait_listening)
+        yield security
 
 
 def _machine(cloud: LocalCloud, instance_id: str, name: str, address: str, ports: tuple[int, ...]) -> Machine:

@@ -19,12 +19,15 @@ def named(machine: Machine, service: str, bean: str, *, by_https: bool = False) 
 
 def _asked(machine: Machine, path: str, *, by_https: bool) -> dict[str, Any] | None:
     host, port = machine.address, machine.ports[-1]
-    connection = (
+    if by_https:
         # The certificate is the test's own, and names no host.
-        http.client.HTTPSConnection(host, port, timeout=TIMEOUT_SECONDS, context=ssl._create_unverified_context())
-        if by_https
-        else http.client.HTTPConnection(host, port, timeout=TIMEOUT_SECONDS)
-    )
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        connection: http.client.HTTPConnection = http.client.HTTPSConnection(
+            host, port, timeout=TIMEOUT_SECONDS, context=context
+        )
+    else:
+        connection = http.client.HTTPConnection(host, port, timeout=TIMEOUT_SECONDS)
     try:
         connection.request("GET", path)
         beans = json.load(connection.getresponse())["beans"]

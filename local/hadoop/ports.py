@@ -9,6 +9,13 @@ from contextlib import ExitStack, contextmanager
 LOOPBACK = "127.0.0.1"
 
 
+def free_port() -> int:
+    """One that nobody has now."""
+    with socket.socket() as found:
+        found.bind((LOOPBACK, 0))
+        return int(found.getsockname()[1])
+
+
 @contextmanager
 def kept(count: int) -> Iterator[list[int]]:
     """So many free ports of loopback, which the system gives nobody else until the end.

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from local.hadoop.machine import Machine
 
 DAEMONS = "hdfs/cluster"
 """Principal of name node and data nodes; its first part is the superuser."""
-KEYSTORE_PASSWORD = "of this test alone"
+KEYSTORE_PASSWORD = "of this test alone"  # noqa: S105 - guards a key that lives as long as a test
 
 
 @dataclass(frozen=True)

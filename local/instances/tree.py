@@ -45,6 +45,8 @@ def base_environment(instance: Instance, state: StateDir, endpoint: str, metadat
         "LANG": "C.UTF-8",
         "CPT_HOME": f"{home}/cpt",
         "CPT_ALLOWED_PATHS": f"{home}/etc/allowed-paths",
+        "CPT_HDFS_KERBEROS": f"{home}/etc/hdfs-kerberos",
+        "CPT_PRIVATE": f"{home}/private",
         "CPT_PER_BOOT": f"{home}/per-boot",
         "HADOOP_CONF_DIR": f"{home}/etc/hadoop/conf",
         "CPT_INSTANCE_DIR": str(home),

@@ -74,6 +74,7 @@ const daemons: RegionDaemons = { x86_64: { bucket: 'assets', key: 'key', sha256:
 const environment = (command: string, variables: Record<string, string> = {}): Record<string, string> => ({
   PATH: `${path.join(home, 'bin')}:${process.env.PATH ?? ''}`,
   CPT_HOME: home,
+  CPT_PRIVATE: path.join(home, 'private'),
   SSM_TransferId: 'demo',
   AWS_SSM_INSTANCE_ID: 'i-0123456789abcdef0',
   SSM_Command: Buffer.from(command).toString('base64url'),

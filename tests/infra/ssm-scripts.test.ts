@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import * as path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { RegionDaemons } from '../../infra/lib/names';
@@ -240,6 +240,22 @@ describe('scripts, run by sh', () => {
     const { stdout, stderr } = run('stop', '');
     expect(stdout).toBe('{"stopped":"demo"}\n');
     expect(stderr).toBe(`${path.join(home, 'unit-cpt-send-demo')}\n`);
+  });
+
+  it('cpt-stop cancels a token of HDFS that a killed daemon has left, by the program of its worker, and removes it in any case', () => {
+    const left = path.join(home, 'private', 'demo');
+    mkdirSync(left, { recursive: true });
+    writeFileSync(path.join(left, 'hdfs-1-1.token'), 'secret');
+    writeFileSync(path.join(left, 'program'), path.join(home, 'bin', 'hadoops-own'));
+    tool('hadoops-own', 'echo "$HADOOP_TOKEN_FILE_LOCATION $*" >>"$CPT_HOME/cancelled"');
+    expect(run('stop', '').status).toBe(0);
+    const token = path.join(left, 'hdfs-1-1.token');
+    expect(lines('cancelled')).toEqual([`${token} fetchdt --cancel ${token}`]);
+    expect(existsSync(left)).toBe(false);
+    mkdirSync(left, { recursive: true });
+    writeFileSync(token, 'secret');
+    const { status, stderr } = run('stop', '');
+    expect([status, stderr.includes('is not cancelled'), existsSync(left)]).toEqual([0, true, false]);
   });
 
   it('cpt-stop is idempotent', () => {

@@ -79,9 +79,9 @@ fn begin(command: &Command) -> Result<(), String> {
 }
 
 /// The same for what works: before it becomes another user it has a token of the HDFS that asks for one.
-fn begin_with_token(command: &Command) -> Result<Option<hdfs_token::Kept>, String> {
+fn begin_with_token(file: &Path, command: &Command) -> Result<Option<hdfs_token::Kept>, String> {
     allowed_paths::enforce(command).map_err(|error| error.to_string())?;
-    let token = hdfs_token::fetch(command)?;
+    let token = hdfs_token::fetch(file, command)?;
     run_as::assume(command).map_err(|why| why.to_string())?;
     Ok(token)
 }
@@ -148,7 +148,7 @@ pub(super) fn by_command(options: &Options) -> Result<ExitCode, CliError> {
     // Beside the command: what stops the transfer's units removes both.
     let kept = KeptFiles::beside(&file, &command);
     let rules = rules()?;
-    let begun = posix::check_kernel().and_then(|()| begin_with_token(&command));
+    let begun = posix::check_kernel().and_then(|()| begin_with_token(&file, &command));
     let token = match begun {
         Ok(token) => token,
         Err(why) => return refused(command, why),

@@ -8,6 +8,8 @@ pub mod cluster;
 pub mod configuration;
 pub mod destination;
 mod fault;
+#[cfg(test)]
+mod kerberos_tests;
 pub mod mark;
 mod path;
 pub mod source;

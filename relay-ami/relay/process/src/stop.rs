@@ -20,14 +20,6 @@ pub struct Stop {
     wake: Arc<OwnedFd>,
 }
 
-/// Has a signal that ends processes change nothing: this one ends when another one has ended.
-pub fn outlive_signals() -> io::Result<()> {
-    for signal in [signal_hook::consts::SIGTERM, signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP] {
-        signal_hook::flag::register(signal, Arc::default())?;
-    }
-    Ok(())
-}
-
 impl Stop {
     pub fn new() -> io::Result<Self> {
         Ok(Self {

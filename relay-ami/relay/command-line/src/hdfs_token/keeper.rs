@@ -7,17 +7,18 @@ use std::io::{self, stdin, stdout};
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::Mode;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use cpt_ends_hdfs::cluster::{Cluster, HeldToken};
 use cpt_ends_hdfs::configuration::Configuration;
 use cpt_ends_hdfs::token::Token;
-use cpt_relay::stop::outlive_signals;
 
 use super::identities::Identity;
 use super::program::fetchdt;
@@ -69,6 +70,14 @@ pub fn keep(options: &Options) -> Result<ExitCode, CliError> {
     }
     keeper.cancel();
     Ok(ExitCode::SUCCESS)
+}
+
+/// Has a signal that ends processes change nothing.
+fn outlive_signals() -> io::Result<()> {
+    for signal in [SIGTERM, SIGINT, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::default())?;
+    }
+    Ok(())
 }
 
 /// Waits until nobody has the other end of standard input, or for so long. Nobody writes to it.

@@ -21,7 +21,6 @@ use cpt_ends_hdfs::configuration::Configuration;
 use cpt_ends_hdfs::token::Token;
 use cpt_relay::documents::command::Command;
 use cpt_relay::documents::end::{DestinationEnd, End, SourceEnd};
-use cpt_relay::documents::text::TransferId;
 use cpt_relay::machine::watchdog;
 use cpt_relay::thread;
 
@@ -56,12 +55,12 @@ pub fn held() -> Option<&'static HeldToken> {
     HELD.get()
 }
 
-/// Has a token fetched for the HDFS user of a command, where this machine's configuration says that its cluster has Kerberos. To be called
+/// Has a token fetched for the HDFS user of the command that a file holds, where this machine's configuration says that its cluster has Kerberos. To be called
 /// while the process is the user who started it, and has no threads yet.
-pub fn fetch(command: &Command) -> Result<Option<Kept>, String> {
-    let (user, transfer) = match command.end() {
-        Some(End::Source(SourceEnd::Hdfs(end))) => (end.user.as_str(), command.transfer_id()),
-        Some(End::Destination(DestinationEnd::Hdfs(end))) => (end.user.as_str(), command.transfer_id()),
+pub fn fetch(file: &Path, command: &Command) -> Result<Option<Kept>, String> {
+    let user = match command.end() {
+        Some(End::Source(SourceEnd::Hdfs(end))) => end.user.as_str(),
+        Some(End::Destination(DestinationEnd::Hdfs(end))) => end.user.as_str(),
         _ => return Ok(None),
     };
     // Without a configuration whoever opens the cluster says what is missing.
@@ -73,7 +72,7 @@ pub fn fetch(command: &Command) -> Result<Option<Kept>, String> {
     let failed = |error: io::Error| format!("the keeper of the token of HDFS: {error}");
     let mut child = Process::new(std::env::current_exe().map_err(failed)?)
         .arg("hdfs-token")
-        .args([folder(transfer).as_os_str(), user.as_ref()])
+        .args([folder(file).as_os_str(), user.as_ref()])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -133,10 +132,10 @@ fn wait_for_line(lines: &ChildStdout) -> io::Result<()> {
     Ok(())
 }
 
-/// Where the tokens of a transfer lie.
-fn folder(transfer: &TransferId) -> PathBuf {
+/// Where the tokens of a transfer lie: as its commands, in a folder with its name.
+fn folder(command: &Path) -> PathBuf {
     let above = std::env::var_os(VARIABLE).map_or_else(|| FOLDER.into(), PathBuf::from);
-    above.join(transfer.as_str())
+    command.parent().and_then(Path::file_name).map_or(above.clone(), |transfer| above.join(transfer))
 }
 
 /// Says a line to whoever speaks by the token.
