@@ -53,7 +53,9 @@ def main(words: list[str]) -> int:
     parser.add_argument(
         "--guard", help="with Kerberos; `hadoop.rpc.protection`, a colon, `dfs.data.transfer.protection`"
     )
-    parser.add_argument("--encrypt", action="store_true", help="with Kerberos, and `dfs.encrypt.data.transfer`")
+    parser.add_argument(
+        "--encrypt", choices=["3des", "aes"], default="", help="with Kerberos, and `dfs.encrypt.data.transfer`"
+    )
     parser.add_argument("--fetch", action="store_true", help="only fetch and make what a cluster needs")
     asked = parser.parse_args(words)
     options = Options(replication=asked.replication, block_bytes=asked.block_size)
@@ -65,7 +67,7 @@ def main(words: list[str]) -> int:
         with tempfile.TemporaryDirectory(prefix="hadoop-") as own:
             folder = (asked.folder or Path(own)).resolve()
             folder.mkdir(parents=True, exist_ok=True)
-            with _guarded(runtime, folder, asked.guard, encrypt=asked.encrypt) as security:
+            with _guarded(runtime, folder, asked.guard, asked.encrypt) as security:
                 options = replace(options, security=security)
                 with on_loopback(runtime, folder, asked.data_nodes, options, ends_with_thread=True) as cluster:
                     _serve(cluster, folder / "hdfs")
@@ -79,7 +81,7 @@ def main(words: list[str]) -> int:
 
 
 @contextmanager
-def _guarded(runtime: Runtime, folder: Path, guard: str | None, *, encrypt: bool) -> Iterator[Security | None]:
+def _guarded(runtime: Runtime, folder: Path, guard: str | None, encrypt: str) -> Iterator[Security | None]:
     """A KDC, where a cluster is to have one. Raises HadoopMissingError, HadoopError or TimeoutError."""
     if guard is None:
         yield None
@@ -88,7 +90,7 @@ def _guarded(runtime: Runtime, folder: Path, guard: str | None, *, encrypt: bool
     bound = ("setpriv", "--pdeathsig", "KILL", "--") if shutil.which("setpriv") else ()
     with (
         ports.kept(1) as free,
-        secured(runtime.java, folder, ports.LOOPBACK, free[0], Guard(rpc, data, encrypt=encrypt), bound) as security,
+        secured(runtime.java, folder, ports.LOOPBACK, free[0], Guard(rpc, data, encrypt), bound) as security,
     ):
         security.kdc.wait_listening()
         yield security

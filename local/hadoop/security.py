@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from local.hadoop.errors import HadoopError
@@ -17,21 +17,22 @@ DAEMONS = "hdfs/cluster"
 """Principal of name node and data nodes; its first part is the superuser."""
 KEYSTORE_PASSWORD = "of this test alone"  # noqa: S105 - guards a key that lives as long as a test
 
+AES = {"dfs.encrypt.data.transfer.cipher.suites": "AES/CTR/NoPadding"}
+
 
 @dataclass(frozen=True)
 class Guard:
-    """How bytes are guarded. `rpc`, `data`: `authentication`, `integrity` or `privacy`; `data` may be empty.
+    """How bytes are guarded. `rpc`, `data`: `authentication`, `integrity` or `privacy`.
 
-    `encrypt`: `dfs.encrypt.data.transfer`. `renew_seconds`, `most_seconds`: how long a delegation token holds until it
-    is renewed, and in all.
+    `encrypt`: with `dfs.encrypt.data.transfer`, by this cipher, `3des` or `aes`; empty: without. `renew_seconds`,
+    `most_seconds`: how long a delegation token holds until it is renewed, and in all.
     """
 
     rpc: str = "authentication"
     data: str = "authentication"
-    encrypt: bool = False
+    encrypt: str = ""
     renew_seconds: int = 86_400
     most_seconds: int = 7 * 86_400
-    hdfs: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -74,9 +75,9 @@ class Security:
             "dfs.datanode.kerberos.principal": principal,
             "dfs.http.policy": "HTTPS_ONLY",
             "dfs.namenode.https-address": f"{name_node.address}:{name_node.ports[-1]}",
-            "dfs.encrypt.data.transfer": str(guard.encrypt).lower(),
-            **({"dfs.data.transfer.protection": guard.data} if guard.data else {}),
-            **guard.hdfs,
+            "dfs.encrypt.data.transfer": str(bool(guard.encrypt)).lower(),
+            "dfs.data.transfer.protection": guard.data,
+            **(AES if guard.encrypt == "aes" else {}),
         }
         if machine is None:
             return said
@@ -90,7 +91,6 @@ class Security:
             "dfs.datanode.https.address": f"{machine.address}:{machine.ports[-1]}",
             "dfs.namenode.delegation.token.renew-interval": str(1000 * guard.renew_seconds),
             "dfs.namenode.delegation.token.max-lifetime": str(1000 * guard.most_seconds),
-            "hadoop.security.token.service.use_ip": "true",
         }
 
     def of_https(self) -> dict[str, str]:

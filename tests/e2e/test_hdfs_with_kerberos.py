@@ -22,7 +22,7 @@ from tests.e2e.test_hdfs import USER, Hdfs, Site, assert_whole, make_set
 
 pytestmark = only_full
 
-GUARDS = {HOME: Guard(rpc="privacy", data="privacy"), OTHER: Guard(rpc="integrity", data="", encrypt=True)}
+GUARDS = {HOME: Guard(rpc="privacy", data="privacy"), OTHER: Guard(rpc="integrity", encrypt="aes")}
 """The two clusters guard their bytes in different ways."""
 
 

@@ -5,6 +5,7 @@
 
 mod allowed_paths;
 mod answering;
+mod beginning;
 pub mod end_roles;
 mod hdfs_token;
 mod kept_files;

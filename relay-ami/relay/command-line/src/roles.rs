@@ -15,16 +15,15 @@ use super::last_words::announce_failure;
 use super::mark_roles;
 use super::mirror_roles;
 use super::options::Options;
-use super::run_as;
 use super::store_ways::StoreWays;
-use super::{CliError, Failure, allowed_paths, hdfs_token};
+use super::{CliError, Failure, beginning};
 use cpt_control_aws::aws::Aws;
 use cpt_control_aws::clients::Setup;
 use cpt_ends_posix as posix;
 use cpt_relay::control::{Control, ControlError};
 use cpt_relay::defaults::{CONTROL_START, ORDER_KEPT, PROBE_REFUSED};
 use cpt_relay::documents::command::{self, Command};
-use cpt_relay::documents::end::{DestinationEnd, HdfsDestination, MachineDestination, SourceEnd};
+use cpt_relay::documents::end::DestinationEnd;
 use cpt_relay::documents::plan::TransferPlan;
 use cpt_relay::documents::seat::Seat;
 use cpt_relay::documents::text::{AnnouncementKey, TransferId};
@@ -72,37 +71,6 @@ fn read_command(options: &Options) -> Result<(PathBuf, Command), CliError> {
     Ok((file, command))
 }
 
-/// Gives up whatever the command does not need: paths that the owner of the machine keeps back, and the rights of another user.
-fn begin(command: &Command) -> Result<(), String> {
-    allowed_paths::enforce(command).map_err(|error| error.to_string())?;
-    run_as::assume(command).map_err(|why| why.to_string())
-}
-
-/// The same for what works: before it becomes another user it has a token of the HDFS that asks for one.
-fn begin_with_token(file: &Path, command: &Command) -> Result<Option<hdfs_token::Kept>, String> {
-    allowed_paths::enforce(command).map_err(|error| error.to_string())?;
-    let token = hdfs_token::fetch(file, command)?;
-    run_as::assume(command).map_err(|why| why.to_string())?;
-    Ok(token)
-}
-
-/// A survey tells why its end cannot be looked at; of all else it is the process' own failure.
-fn refused(command: Command, why: String) -> Result<ExitCode, CliError> {
-    match command {
-        Command::ScanSource(command::ScanSource { end: SourceEnd::Machine(end), .. }) => {
-            print_json(&scan::refused_source(end.paths[0].path().as_str().as_ref(), why))
-        }
-        Command::ScanSource(command::ScanSource { end: SourceEnd::Hdfs(end), .. }) => {
-            print_json(&scan::refused_source(end.paths[0].path().as_str().as_ref(), why))
-        }
-        Command::ScanDestination(command::ScanDestination { end: DestinationEnd::Machine(MachineDestination { path, .. }), .. })
-        | Command::ScanDestination(command::ScanDestination { end: DestinationEnd::Hdfs(HdfsDestination { path, .. }), .. }) => {
-            print_json(&posix::refused(path.as_str().as_ref(), why).survey())
-        }
-        _ => Err(CliError::failed(Failure::RunAs, why)),
-    }
-}
-
 /// Makes the destination of the receiver's command, as the user who will write there, and prints it as a value of systemd's:
 /// the unit of the receiver may write nowhere else.
 pub(super) fn make_destination(options: &Options) -> Result<ExitCode, CliError> {
@@ -110,7 +78,7 @@ pub(super) fn make_destination(options: &Options) -> Result<ExitCode, CliError> 
     let Command::Receive(receive) = &command else {
         return Err(CliError::Usage(format!("--command {}: make-destination needs the command of a receiver", file.display())));
     };
-    begin(&command).map_err(|why| CliError::failed(Failure::RunAs, why))?;
+    beginning::begin(&command).map_err(|why| CliError::failed(Failure::RunAs, why))?;
     let DestinationEnd::Machine(end) = &receive.end else {
         // Nothing of it is on this machine, and an empty value would take from the unit what it may write to without it.
         println!("{}", posix::quoted(file.parent().unwrap_or(Path::new("/"))));
@@ -148,10 +116,10 @@ pub(super) fn by_command(options: &Options) -> Result<ExitCode, CliError> {
     // Beside the command: what stops the transfer's units removes both.
     let kept = KeptFiles::beside(&file, &command);
     let rules = rules()?;
-    let begun = posix::check_kernel().and_then(|()| begin_with_token(&file, &command));
+    let begun = posix::check_kernel().and_then(|()| beginning::begin_with_token(&file, &command));
     let token = match begun {
         Ok(token) => token,
-        Err(why) => return refused(command, why),
+        Err(why) => return beginning::refused(command, why),
     };
     // Neither leaves anything behind that it would have to tidy up: the signal itself ends it, whatever it hangs in.
     let stop = if matches!(role, "scan" | "delete") { Stop::new() } else { Stop::on_signals() };

@@ -87,7 +87,11 @@ impl Configuration {
         let encrypts = self.get("dfs.encrypt.data.transfer").is_some_and(|value| value.eq_ignore_ascii_case("true"));
         let algorithm = self.get("dfs.encrypt.data.transfer.algorithm").unwrap_or_default();
         if encrypts && !matches!(algorithm, "" | "3des") {
-            return wrong("dfs.encrypt.data.transfer.algorithm", algorithm, "this daemon knows 3des, and AES by dfs.encrypt.data.transfer.cipher.suites");
+            return wrong(
+                "dfs.encrypt.data.transfer.algorithm",
+                algorithm,
+                "this daemon knows 3des, and AES by dfs.encrypt.data.transfer.cipher.suites",
+            );
         }
         Ok(())
     }

@@ -6,11 +6,11 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-use bytes::Bytes;
-use cpt_ends::Source as _;
 use crate::cluster::{Cluster, HeldToken};
 use crate::source::{Asked, HdfsSource};
 use crate::token::Token;
+use bytes::Bytes;
+use cpt_ends::Source as _;
 use hdfs_native::WriteOptions;
 
 /// What `python -m local.hadoop` says where this machine has no Hadoop, or no KDC.
@@ -175,6 +175,8 @@ fn bytes_come_and_go_where_they_are_encrypted_by_the_session() {
 
 #[test]
 fn bytes_come_and_go_where_the_name_node_gives_keys_for_them() {
-    let Some(hadoop) = Hadoop::new(&["--guard", "privacy:", "--encrypt"]) else { return };
-    check_bytes(&hadoop);
+    for cipher in ["3des", "aes"] {
+        let Some(hadoop) = Hadoop::new(&["--guard", "privacy:authentication", "--encrypt", cipher]) else { return };
+        check_bytes(&hadoop);
+    }
 }

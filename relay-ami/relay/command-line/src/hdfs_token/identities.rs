@@ -74,7 +74,8 @@ impl Identity {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "# the owner's\n\nkeytab etl /etc/etl.keytab etl@EXAMPLE.COM\ncache ops /var/lib/ops/cc\nprogram /opt/hadoop/bin/hdfs\n";
+    const TEXT: &str =
+        "# the owner's\n\nkeytab etl /etc/etl.keytab etl@EXAMPLE.COM\ncache ops /var/lib/ops/cc\nprogram /opt/hadoop/bin/hdfs\n";
 
     #[test]
     fn a_user_has_the_keys_that_his_line_names() {
