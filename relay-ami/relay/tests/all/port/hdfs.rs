@@ -30,7 +30,7 @@ impl Hdfs {
 }
 
 fn cluster(directory: &Directory) -> Cluster {
-    Cluster::of(&directory.of.configuration, USER).unwrap()
+    Cluster::of(&directory.of.configuration, USER, None).unwrap()
 }
 
 impl Site for Hdfs {
