@@ -62,7 +62,8 @@ impl Hadoop {
             input: process.stdin.take(),
             process,
         };
-        hadoop.run("hdfs/cluster", &["dfs", "-mkdir", "-m", "777", "/test"]);
+        hadoop.run("hdfs/cluster", &["dfs", "-mkdir", "/test"]);
+        hadoop.run("hdfs/cluster", &["dfs", "-chmod", "777", "/test"]);
         Some(hadoop)
     }
 
