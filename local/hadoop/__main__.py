@@ -1,10 +1,13 @@
 """A Hadoop on 127.0.0.1 for tests of other languages and for a person: `python -m local.hadoop`.
 
 It prints one line of JSON when it is ready, and ends with its standard input or by SIGTERM. Lines of its standard
-input end and start daemons, `name` or `data-0`, `data-1`, …; each is answered by a line of JSON:
+input end and start daemons, `name`, `standby` or `data-0`, `data-1`, …; each is answered by a line of JSON:
 
     kill NAME       at once; `stop NAME`: by itself
     start NAME
+    activate NAME   of two name nodes this one serves from now on
+    halt NAME       it keeps its connections and answers nothing; `resume NAME`
+    whole           all daemons run, whatever was done to them, and the data nodes are live
     live COUNT      wait until the name node serves, and so many data nodes are live
 
 With `--guard` it has Kerberos, and the line also says where keys of users are: `keys` by name, and `krb5`, what MIT's
@@ -56,9 +59,13 @@ def main(words: list[str]) -> int:
     parser.add_argument(
         "--encrypt", choices=["3des", "aes"], default="", help="with Kerberos, and `dfs.encrypt.data.transfer`"
     )
+    parser.add_argument("--standby", action="store_true", help="with a second name node")
+    parser.add_argument("--core", action="append", default=[], metavar="NAME=VALUE", help="a property of core-site.xml")
+    parser.add_argument("--hdfs", action="append", default=[], metavar="NAME=VALUE", help="a property of hdfs-site.xml")
     parser.add_argument("--fetch", action="store_true", help="only fetch and make what a cluster needs")
     asked = parser.parse_args(words)
-    options = Options(replication=asked.replication, block_bytes=asked.block_size)
+    core, hdfs = (dict(one.split("=", 1) for one in some) for some in (asked.core, asked.hdfs))
+    options = Options(replication=asked.replication, block_bytes=asked.block_size, core=core, hdfs=hdfs)
     signal.signal(signal.SIGTERM, _end)
     try:
         runtime = prepare()
@@ -69,7 +76,9 @@ def main(words: list[str]) -> int:
             folder.mkdir(parents=True, exist_ok=True)
             with _guarded(runtime, folder, asked.guard, asked.encrypt) as security:
                 options = replace(options, security=security)
-                with on_loopback(runtime, folder, asked.data_nodes, options, ends_with_thread=True) as cluster:
+                with on_loopback(
+                    runtime, folder, asked.data_nodes, options, ends_with_thread=True, has_standby=asked.standby
+                ) as cluster:
                     _serve(cluster, folder / "hdfs")
     except HadoopMissingError as missing:
         sys.stderr.write(f"{missing}\n")
@@ -134,8 +143,16 @@ def _obey(cluster: HadoopCluster, words: list[str]) -> None:
             cluster.daemon(name).stop()
         case ["start", name]:
             cluster.daemon(name).start()
+        case ["activate", name]:
+            cluster.activate(name)
+        case ["whole"]:
+            cluster.restore()
+        case ["halt", name]:
+            cluster.daemon(name).send(signal.SIGSTOP)
+        case ["resume", name]:
+            cluster.daemon(name).send(signal.SIGCONT)
         case _:
-            raise ValueError("this is none of kill NAME, stop NAME, start NAME, live COUNT")
+            raise ValueError("this is none of kill, stop, start, halt, resume, activate NAME, whole, and live COUNT")
 
 
 def _pids(cluster: HadoopCluster) -> dict[str, int]:

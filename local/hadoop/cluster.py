@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,7 +15,8 @@ from local.hadoop import jmx
 from local.hadoop.daemon import Daemon
 from local.hadoop.errors import HadoopError
 from local.hadoop.machine import Machine
-from local.hadoop.runtime import DATA_NODE, NAME_NODE, TOOLS, Runtime
+from local.hadoop.pair import own_id, paired
+from local.hadoop.runtime import DATA_NODE, HA_ADMIN, NAME_NODE, TOOLS, Runtime
 from local.hadoop.settings import Options, core_site, hdfs_site, ssl_server
 from local.waiting import wait_for
 
@@ -25,7 +27,8 @@ COMMAND_SECONDS = 300
 class HadoopCluster:
     """One HDFS; `with` starts it, and kills it at the end. Its first user is the superuser.
 
-    `conf`: the configuration directory of a client, that of the name node's machine unless one is given.
+    `conf`: the configuration directory of a client, that of the name node's machine unless one is given. `standby`: of
+    a second name node, which serves once it is told to.
     """
 
     def __init__(
@@ -35,18 +38,23 @@ class HadoopCluster:
         data_nodes: Sequence[Machine],
         options: Options | None = None,
         conf: Path | None = None,
+        standby: Machine | None = None,
     ) -> None:
         self.options = options or Options()
+        if standby:
+            self.options = paired(self.options, [name_node, standby], name_node.folder / "shared")
         self.conf = conf or name_node.conf
         self._security = self.options.security
         self._runtime = self._in_realm(runtime)
         self.name_node = self._daemon(NAME_NODE, name_node)
+        self.standby = self._daemon(NAME_NODE, standby) if standby else None
+        self._serving = self.name_node
         self.data_nodes = [self._daemon(DATA_NODE, machine) for machine in data_nodes]
 
     @property
     def daemons(self) -> list[Daemon]:
-        """The name node, then the data nodes."""
-        return [self.name_node, *self.data_nodes]
+        """The name nodes, then the data nodes."""
+        return [self.name_node, *([self.standby] if self.standby else []), *self.data_nodes]
 
     def daemon(self, name: str) -> Daemon:
         """That of a machine's name. Raises HadoopError."""
@@ -76,6 +84,10 @@ class HadoopCluster:
                 daemon.start()
             self._format()
             self.name_node.start()
+            if self.standby:
+                self.activate(self.name_node.machine.name)
+                self._administer(self.standby.machine, "-bootstrapStandby", "-force", "-nonInteractive")
+                self.standby.start()
             self.wait_live(len(self.data_nodes))
         except BaseException:
             self.kill()
@@ -83,8 +95,28 @@ class HadoopCluster:
 
     def kill(self) -> None:
         """End all daemons at once."""
-        for daemon in (*self.data_nodes, self.name_node):
+        for daemon in reversed(self.daemons):
             daemon.kill()
+
+    def restore(self) -> None:
+        """Have all daemons run again that were ended or halted; returns when all data nodes are live.
+
+        Raises HadoopError or TimeoutError.
+        """
+        for daemon in self.daemons:
+            if daemon.runs:
+                daemon.send(signal.SIGCONT)
+            else:
+                daemon.start()
+        if self.standby and not any(self._is_active(daemon) for daemon in (self.name_node, self.standby)):
+            self.activate(self._serving.machine.name)
+        self.wait_live(len(self.data_nodes))
+
+    def activate(self, name: str) -> None:
+        """Have that name node of two serve; the other one must not. Raises HadoopError or TimeoutError."""
+        self._serving = self.daemon(name)
+        wait_for(lambda: self.bean(self._serving, "NameNode", "NameNodeStatus") is not None, START_SECONDS)
+        self.run(HA_ADMIN, "-transitionToActive", "--forceactive", name)
 
     def __enter__(self) -> HadoopCluster:
         self.start()
@@ -104,7 +136,7 @@ class HadoopCluster:
         def is_so() -> bool:
             for daemon in self.daemons:
                 daemon.check()
-            said = self.bean(self.name_node, "NameNode", "NameNodeInfo")
+            said = self.bean(self._serving, "NameNode", "NameNodeInfo")
             if said is None or said.get("Safemode") != "":
                 return False
             nodes = json.loads(said.get("LiveNodes", "{}")).values()
@@ -172,14 +204,16 @@ class HadoopCluster:
         command = self._runtime.command(
             program, machine.conf, machine.temporary, heap_mb=options.heap_mb, quick=options.quick, level="INFO"
         )
-        return Daemon(machine, command)
+        identity = [own_id(machine)] if program == NAME_NODE and "dfs.nameservices" in options.hdfs else []
+        return Daemon(machine, [*command, *identity])
 
     def _configure(self) -> None:
         name_node = self.name_node.machine
         machines = [daemon.machine for daemon in self.daemons]
         for machine in machines:
             machine.temporary.mkdir(parents=True, exist_ok=True)
-            self._write(machine.conf, name_node, machine)
+            is_standby = self.standby is not None and machine == self.standby.machine
+            self._write(machine.conf, machine if is_standby else name_node, machine)
         if all(self.conf != machine.conf for machine in machines):
             self._write(self.conf, name_node, None)
 
@@ -191,10 +225,14 @@ class HadoopCluster:
             (conf / "ssl-server.xml").write_text(ssl_server(self._security), encoding="utf-8")
 
     def _format(self) -> None:
-        machine = self.name_node.machine
+        self._administer(self.name_node.machine, "-format", "-force", "-nonInteractive")
+
+    def _administer(self, machine: Machine, *words: str) -> None:
+        """Run a name node for something else than to serve."""
         command = self._runtime.command(NAME_NODE, machine.conf, machine.temporary)
+        identity = [own_id(machine)] if self.standby else []
         done = subprocess.run(
-            [*machine.prefix, *command, "-format", "-force", "-nonInteractive"],
+            [*machine.prefix, *command, *identity, *words],
             env=dict(machine.environment),
             cwd=machine.folder,
             stdin=subprocess.DEVNULL,
@@ -203,7 +241,12 @@ class HadoopCluster:
             check=False,
         )
         if done.returncode != 0:
-            raise HadoopError(f"the name node cannot format its directory: {done.stderr.strip()[-2000:]}")
+            raise HadoopError(f"{machine.name} {words[0]}: {done.stderr.strip()[-2000:]}")
+
+    def _is_active(self, name_node: Daemon) -> bool:
+        """Whether a name node of two serves."""
+        said = self.bean(name_node, "NameNode", "NameNodeStatus")
+        return said is not None and said.get("State") == "active"
 
     def _serves(self, data_node: Daemon) -> bool:
         """Whether a data node has registered with the name node."""

@@ -23,18 +23,19 @@ def on_loopback(
     options: Options | None = None,
     *,
     ends_with_thread: bool = False,
+    has_standby: bool = False,
 ) -> Iterator[HadoopCluster]:
     """A running cluster with free ports, which keeps all its files in `folder`; `folder`/conf is for clients.
 
     `ends_with_thread`: a daemon is killed when the thread that started it ends, however that comes about, where there
-    is a `setpriv`. Raises HadoopError or TimeoutError.
+    is a `setpriv`. `has_standby`: with a second name node, `standby`. Raises HadoopError or TimeoutError.
     """
     bound = ("setpriv", "--pdeathsig", "KILL", "--") if ends_with_thread and shutil.which("setpriv") else ()
-    counts = [len(NAME_NODE_PORTS), *[len(DATA_NODE_PORTS)] * data_nodes]
+    names = ["name", *(["standby"] if has_standby else []), *(f"data-{number}" for number in range(data_nodes))]
+    counts = [len(DATA_NODE_PORTS if name.startswith("data-") else NAME_NODE_PORTS) for name in names]
     with ports.kept(sum(counts)) as free:
         # A user of Hadoop may have settings of his own in his environment.
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("HADOOP_", "JAVA_"))}
-        names = ["name", *(f"data-{number}" for number in range(data_nodes))]
         machines = [
             Machine(
                 name=name,
@@ -48,5 +49,7 @@ def on_loopback(
             )
             for name, count in zip(names, counts, strict=True)
         ]
-        with HadoopCluster(runtime, machines[0], machines[1:], options, folder / "conf") as cluster:
+        standby = machines[1] if has_standby else None
+        workers = machines[2:] if has_standby else machines[1:]
+        with HadoopCluster(runtime, machines[0], workers, options, folder / "conf", standby) as cluster:
             yield cluster

@@ -9,14 +9,17 @@ from pathlib import Path
 from local.hadoop.java import Java
 
 NAME_NODE = "org.apache.hadoop.hdfs.server.namenode.NameNode"
+HA_ADMIN = "org.apache.hadoop.hdfs.tools.DFSHAAdmin"
 DATA_NODE = "org.apache.hadoop.hdfs.server.datanode.DataNode"
 TOOLS = {
+    "crypto": "org.apache.hadoop.hdfs.tools.CryptoAdmin",
     "dfs": "org.apache.hadoop.fs.FsShell",
     "dfsadmin": "org.apache.hadoop.hdfs.tools.DFSAdmin",
     "ec": "org.apache.hadoop.hdfs.tools.ECAdmin",
     "fetchdt": "org.apache.hadoop.hdfs.tools.DelegationTokenFetcher",
     "fsck": "org.apache.hadoop.hdfs.tools.DFSck",
     "getconf": "org.apache.hadoop.hdfs.tools.GetConf",
+    "key": "org.apache.hadoop.crypto.key.KeyShell",
     "lsSnapshottableDir": "org.apache.hadoop.hdfs.tools.snapshot.LsSnapshottableDir",
     "snapshotDiff": "org.apache.hadoop.hdfs.tools.snapshot.SnapshotDiff",
 }

@@ -1,6 +1,20 @@
 """What HDFS refuses, by the names of its exceptions or their words, and what somebody can do about it."""
 
 _REMEDIES = (
+    ("encryption zone", "name a path outside of the zone, or copy with DistCp, which has its keys"),
+    (
+        "erasure coded",
+        "name a directory whose files are replicated (hdfs ec -getPolicy -path), or set that policy for it",
+    ),
+    (
+        "data nodes that take a block",
+        "write fewer as $.destination.replication, or start more data nodes (hdfs dfsadmin -report -live)",
+    ),
+    ("could only be written to", "start more data nodes or free some of their space (hdfs dfsadmin -report)"),
+    ("required minimum", "write more as $.destination.replication"),
+    ("exceeds maximum", "write fewer as $.destination.replication"),
+    ("a byte was not taken", "let each worker reach each data node, by the port of its dfs.datanode.address"),
+    ("all nodes failed", "let each worker reach each data node, by the port of its dfs.datanode.address"),
     ("snapshotaccesscontrol", "choose a destination that is in no snapshot"),
     ("accesscontrol", "let the user that the request names do it (hdfs dfs -chmod or -setfacl), or name another user"),
     ("permission", "let the user that the request names do it (hdfs dfs -chmod or -setfacl), or name another user"),

@@ -101,11 +101,24 @@ def check_room(
     asked = transfer.request.destination
     where = f"$.destination.{asked.where_field}: {asked.told(transfer.at_destination.instance_id)}"
     if needed_bytes > destination.free_bytes:
+        if destination.bytes_quota_of is not None:
+            raise DestinationTooSmall(
+                f"{where}: the space quota of 'hdfs:{visible(destination.bytes_quota_of)}' leaves "
+                f"{destination.free_bytes} bytes for files, each byte counted once for each replica, and "
+                f"{needed_bytes} are needed; raise it (hdfs dfsadmin -setSpaceQuota), write fewer replicas or choose "
+                "another destination"
+            )
         raise DestinationTooSmall(
             f"{where} has {destination.free_bytes} bytes free and needs {needed_bytes}; "
             "free some space, grow the disk or choose another destination"
         )
     if needed_inodes > destination.free_inodes:
+        if destination.inodes_quota_of is not None:
+            raise DestinationTooSmall(
+                f"{where}: the name quota of 'hdfs:{visible(destination.inodes_quota_of)}' leaves "
+                f"{destination.free_inodes} files and directories beside what a transfer keeps meanwhile, and "
+                f"{needed_inodes} are needed; raise it (hdfs dfsadmin -setQuota) or choose another destination"
+            )
         raise DestinationTooSmall(
             f"{where} has {destination.free_inodes} inodes free and needs {needed_inodes}; "
             "choose a file system with more inodes"

@@ -95,7 +95,8 @@ class SourceSurvey(Listed):
 class DestinationSurvey(Document):
     """Output of `cpt-relay scan` about the destination; bytes and inodes.
 
-    `ways`: which directory it is; none of a bucket.
+    `ways`: which directory it is; none of a bucket. `bytes_quota_of`, `inodes_quota_of`: the directory of HDFS,
+    percent-encoded, whose quota leaves so many and no more.
     """
 
     schema_version: Literal[1]
@@ -103,6 +104,8 @@ class DestinationSurvey(Document):
     daemon_version: str
     free_bytes: Count
     free_inodes: Count
+    bytes_quota_of: str | None = None
+    inodes_quota_of: str | None = None
     occupied: bool
     ways: list[DirectoryWay]
     kernel: Kernel | None = None

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
+use hdfs_native::client::{FileStatus, ListStatusIterator};
 pub use hdfs_native::names::{Lookup, resolve_by};
 use hdfs_native::token::DelegationToken;
 use hdfs_native::{Client, ClientBuilder, HdfsError};
@@ -176,6 +177,11 @@ impl Cluster {
             std::thread::sleep(pause);
             pause = (2 * pause).min(LONGEST_PAUSE);
         }
+    }
+
+    /// The next entry of a listing, which waits as [`Cluster::persist`] does and goes on where it was.
+    pub(crate) fn next(&self, entries: &ListStatusIterator) -> Option<hdfs_native::Result<FileStatus>> {
+        self.persist(|| async { entries.next().await.transpose() }).transpose()
     }
 
     /// Runs a call beside this thread.

@@ -22,7 +22,7 @@ pub fn way(cluster: &Cluster, path: &str) -> io::Result<Way> {
         if depth > 0 {
             at = join(&at, names[depth - 1]);
         }
-        match cluster.wait(cluster.client().get_file_info(&at)) {
+        match cluster.persist(|| cluster.client().get_file_info(&at)) {
             Ok(found) if found.isdir => directories.push(format!("{}:{}", device(cluster.name()), found.file_id)),
             Ok(_) => break,
             Err(error) if Meaning::of(&error) == Meaning::Gone => break,

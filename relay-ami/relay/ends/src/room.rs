@@ -11,6 +11,9 @@ pub struct Room {
     pub bytes: Option<u64>,
     /// Entries that can be made, where their number is limited.
     pub entries: Option<u64>,
+    /// The directory, percent-encoded, whose quota leaves no more bytes or entries than these; none where no quota decides.
+    pub bytes_quota_of: Option<String>,
+    pub entries_quota_of: Option<String>,
     /// Something else than partial files is there.
     pub occupied: bool,
     /// Where it is on its machine, and the kernel that says so.
@@ -25,13 +28,15 @@ impl Room {
     /// The document that tells it.
     #[must_use]
     pub fn survey(self) -> Survey {
-        let Self { bytes, entries, occupied, ways, kernel, write_mb_s, problem } = self;
+        let Self { bytes, entries, bytes_quota_of, entries_quota_of, occupied, ways, kernel, write_mb_s, problem } = self;
         let limit = |limit: Option<u64>| limit.unwrap_or(i64::MAX as u64);
         Survey::Destination {
             schema_version: SchemaVersion1,
             daemon_version: VERSION,
             free_bytes: limit(bytes),
             free_inodes: limit(entries),
+            bytes_quota_of,
+            inodes_quota_of: entries_quota_of,
             occupied,
             ways,
             kernel,

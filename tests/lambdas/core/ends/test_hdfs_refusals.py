@@ -12,6 +12,14 @@ from lambdas.core.ends.hdfs_refusals import remedy_of
         ("SnapshotAccessControlException: Modification on a read-only snapshot is disallowed", "in no snapshot"),
         ("SafeModeException: Cannot create file/b. Name node is in safe mode.", "dfsadmin -safemode get"),
         ("org.apache.hadoop.hdfs.protocol.DSQuotaExceededException: The DiskSpace quota", "raise the quota"),
+        ("/secret is in an encryption zone, whose keys this daemon does not have", "outside of the zone"),
+        ("/ec is erasure coded, and parts of such files cannot be joined", "hdfs ec -getPolicy"),
+        (
+            "replication 3 is asked for, and the name node finds 2 data nodes that take a block",
+            "$.destination.replication",
+        ),
+        ("File /a could only be written to 0 of the 1 minReplication nodes", "start more data nodes"),
+        ("data transfer error: All nodes failed for write", "dfs.datanode.address"),
     ],
 )
 def test_a_refusal_has_its_remedy(said: str, words: str) -> None:

@@ -24,6 +24,24 @@ def test_holes_that_are_kept_and_further_names_need_no_room() -> None:
         check_room(transfer(), whole, whole, destination)
 
 
+def test_a_quota_that_does_not_hold_what_was_listed_is_named_with_its_directory() -> None:
+    found = survey()
+    source = found.source.model_copy(update={"bytes": 800, "files": 7, "directories": 0, "symlinks": 0})
+    update = {"free_bytes": 800, "bytes_quota_of": "/a%20b", "free_inodes": 7, "inodes_quota_of": "/"}
+    there = found.destination.model_copy(update=update)
+    check_room(between_clusters(), source, source, there)
+    full = there.model_copy(update={"free_bytes": 799})
+    with pytest.raises(
+        DestinationTooSmall, match=r"the space quota of 'hdfs:/a%20b' leaves 799 bytes .* 800 are needed"
+    ):
+        check_room(between_clusters(), source, source, full)
+    many = there.model_copy(update={"free_inodes": 6})
+    with pytest.raises(
+        DestinationTooSmall, match=r"the name quota of 'hdfs:/' leaves 6 files .* 7 are needed; raise it"
+    ):
+        check_room(between_clusters(), source, source, many)
+
+
 def test_what_a_comparison_leaves_needs_no_more_than_all_of_the_source() -> None:
     source = survey().source.model_copy(update={"bytes": 3 * FREE, "stored_bytes": 10**6})
     compared = source.model_copy(update={"bytes": 2 * FREE, "stored_bytes": None})

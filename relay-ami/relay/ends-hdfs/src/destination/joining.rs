@@ -48,7 +48,7 @@ impl Large {
 
     /// The file in its place, where it is this one and whole.
     fn placed(&self, file_id: u64) -> io::Result<Option<Version>> {
-        match self.of.cluster.wait(self.of.cluster.client().get_file_info(&self.path)) {
+        match self.of.cluster.persist(|| self.of.cluster.client().get_file_info(&self.path)) {
             Ok(there) if there.file_id == file_id && there.length as u64 == self.header.size => {
                 dress(&self.of, &self.path, &self.header).map(|there| Some(crate::source::version(&there)))
             }
@@ -59,7 +59,7 @@ impl Large {
     }
 
     fn status(&self, path: &str) -> io::Result<FileStatus> {
-        let found = self.of.cluster.wait(self.of.cluster.client().get_file_info(path));
+        let found = self.of.cluster.persist(|| self.of.cluster.client().get_file_info(path));
         // Somebody has removed it: all of the file comes again.
         found.map_err(|error| match Meaning::of(&error) {
             Meaning::Gone => io::Error::new(io::ErrorKind::InvalidData, format!("{path}: is not there any more")),
@@ -146,7 +146,7 @@ pub fn kept_parts(of: &Shared, header: &SegmentHeader, place: &str) -> io::Resul
 
 /// The size of the file at a path, where it is this one.
 fn size_of(of: &Shared, path: &str, file_id: u64) -> io::Result<Option<u64>> {
-    match of.cluster.wait(of.cluster.client().get_file_info(path)) {
+    match of.cluster.persist(|| of.cluster.client().get_file_info(path)) {
         Ok(there) => Ok((there.file_id == file_id).then_some(there.length as u64)),
         Err(error) if Meaning::of(&error) == Meaning::Gone => Ok(None),
         Err(error) => Err(of_data(&error, path)),
@@ -225,7 +225,7 @@ fn rename(of: &Shared, from: &str, file_id: u64, to: &str) -> io::Result<()> {
         }
     });
     let Err(error) = renamed else { return Ok(()) };
-    match of.cluster.wait(client.get_file_info(to)) {
+    match of.cluster.persist(|| client.get_file_info(to)) {
         Ok(there) if there.file_id == file_id => tracing::warn!(path = to, %error, "is in its place, and the answer was lost"),
         Ok(there) if there.isdir => return Err(in_the_way()),
         _ => return Err(of_name_node(&error, to)),

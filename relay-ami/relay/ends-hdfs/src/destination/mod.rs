@@ -15,6 +15,7 @@ mod shared;
 mod small;
 mod stored;
 mod tour;
+mod trial;
 mod view;
 mod writing;
 

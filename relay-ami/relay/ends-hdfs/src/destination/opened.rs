@@ -114,7 +114,7 @@ impl OpenDestination for Opened {
 
     fn large(&self, header: &SegmentHeader) -> io::Result<(Box<dyn LargeFile>, BTreeMap<u64, Digest>)> {
         let path = self.path(header)?;
-        match self.shared.cluster.wait(self.shared.cluster.client().get_file_info(&path)) {
+        match self.shared.cluster.persist(|| self.shared.cluster.client().get_file_info(&path)) {
             Ok(there) if there.isdir => return Err(in_the_way()),
             Err(error) if !matches!(Meaning::of(&error), Meaning::Gone) => return Err(of_name_node(&error, &path)),
             _ => {}

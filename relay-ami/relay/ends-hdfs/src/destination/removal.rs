@@ -38,7 +38,7 @@ impl Remover for HdfsRemover {
     fn remove(&mut self, path: &[u8], is: &dyn Fn(&Found) -> bool) -> io::Result<Removal> {
         let (path, client) = (below(&self.root, path)?, self.cluster.client());
         let (parent, name) = split(&path);
-        let there = match self.cluster.wait(client.get_file_info(&path)) {
+        let there = match self.cluster.persist(|| client.get_file_info(&path)) {
             Ok(there) => there,
             Err(error) => {
                 return match Meaning::of(&error) {
@@ -52,7 +52,7 @@ impl Remover for HdfsRemover {
         if !is(&found(&there)) || name.starts_with(PARTIAL) {
             return Ok(Removal::Stays(Stayed::Changed, None));
         }
-        let above = self.cluster.wait(client.get_file_info(parent)).map_err(|error| of_data(&error, parent))?;
+        let above = self.cluster.persist(|| client.get_file_info(parent)).map_err(|error| of_data(&error, parent))?;
         // A directory goes only when it is empty, whatever has come into it since the look.
         let removed = match self.cluster.wait(client.delete(&path, false)) {
             Ok(true) => Removal::Removed,

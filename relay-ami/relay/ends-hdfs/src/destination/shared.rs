@@ -92,7 +92,7 @@ impl Shared {
 
     /// A part is a whole number of blocks: where it is smaller, or no multiple of what was asked, it is one block.
     fn blocks(&self, wanted: Option<u64>) -> io::Result<u64> {
-        let usual = self.cluster.wait(self.cluster.client().defaults()).map_err(|error| of_name_node(&error, &self.root))?.0;
+        let usual = self.cluster.persist(|| self.cluster.client().defaults()).map_err(|error| of_name_node(&error, &self.root))?.0;
         Ok(blocks_of(self.part_size, wanted.unwrap_or(usual)))
     }
 
@@ -190,7 +190,7 @@ impl Shared {
 
     /// What lies in a directory; nothing where there is none.
     pub fn entries(&self, directory: &str) -> io::Result<Vec<FileStatus>> {
-        match self.cluster.wait(self.cluster.client().list_status(directory, false)) {
+        match self.cluster.persist(|| self.cluster.client().list_status(directory, false)) {
             Ok(found) => Ok(found),
             Err(error) if Meaning::of(&error) == Meaning::Gone => Ok(Vec::new()),
             Err(error) => Err(of_data(&error, directory)),

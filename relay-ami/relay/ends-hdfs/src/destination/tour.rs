@@ -44,7 +44,7 @@ impl<'a> HdfsTour<'a> {
 
 /// Tells a directory of a cluster from others.
 pub fn identity(cluster: &Cluster, root: &str) -> io::Result<DirectoryId> {
-    let found = cluster.wait(cluster.client().get_file_info(root)).map_err(|error| of_data(&error, root))?;
+    let found = cluster.persist(|| cluster.client().get_file_info(root)).map_err(|error| of_data(&error, root))?;
     if !found.isdir {
         return Err(io::Error::new(io::ErrorKind::NotADirectory, format!("{root}: is no directory")));
     }
@@ -71,7 +71,7 @@ impl Tour for HdfsTour<'_> {
             self.levels.push(Level { path: self.path.clone(), entries: self.cluster.client().list_status_iter(&whole, false) });
         }
         while let Some(level) = self.levels.last() {
-            match self.cluster.wait(level.entries.next()) {
+            match self.cluster.next(&level.entries) {
                 None => drop(self.levels.pop()),
                 Some(Ok(status)) => {
                     let name = split(&status.path).1;

@@ -41,7 +41,7 @@ struct Listing {
 impl<'a> Sight<'a> {
     /// Fails where there is no such directory.
     pub fn new(cluster: &'a Cluster, root: &'a str) -> io::Result<Self> {
-        let found = cluster.wait(cluster.client().get_file_info(root)).map_err(|error| of_data(&error, root))?;
+        let found = cluster.persist(|| cluster.client().get_file_info(root)).map_err(|error| of_data(&error, root))?;
         if !found.isdir {
             return Err(io::Error::new(io::ErrorKind::NotADirectory, format!("{root}: is no directory")));
         }
@@ -78,7 +78,7 @@ impl<'a> Sight<'a> {
         name.clone_into(&mut listing.last);
         for _ in 0..PASSED_OVER {
             if listing.next.is_none() && !listing.is_over {
-                match self.cluster.wait(listing.entries.next()) {
+                match self.cluster.next(&listing.entries) {
                     None => listing.is_over = true,
                     // What is no directory is all that its listing gives.
                     Some(Ok(found)) if found.path == directory => listing.is_over = true,
@@ -111,7 +111,7 @@ impl<'a> Sight<'a> {
     }
 
     fn ask(&self, path: &str) -> io::Result<FileStatus> {
-        self.cluster.wait(self.cluster.client().get_file_info(path)).map_err(|error| of_look(&error, path))
+        self.cluster.persist(|| self.cluster.client().get_file_info(path)).map_err(|error| of_look(&error, path))
     }
 }
 

@@ -76,7 +76,7 @@ fn found(cluster: &Cluster, asked: &Asked) -> Result<Vec<Top>, String> {
         return Err("is no directory: name it without a slash at its end".to_owned());
     }
     let (entries, mut tops) = (cluster.client().list_status_iter(&path, false), Vec::new());
-    while let Some(entry) = cluster.wait(entries.next()) {
+    while let Some(entry) = cluster.next(&entries) {
         let status = entry.map_err(|error| in_words(&error))?;
         let name = split(&status.path).1;
         let lands_as = asked.lands_as.as_ref().map_or_else(|| name.to_owned(), |above| format!("{above}/{name}"));
@@ -112,7 +112,7 @@ impl Listing<'_> {
             levels.push(self.level(top.lands_as, &top.status));
         }
         while let Some(level) = levels.last() {
-            let next = match self.cluster.wait(level.entries.next()) {
+            let next = match self.cluster.next(&level.entries) {
                 None => None,
                 Some(Ok(status)) => Some((format!("{}/{}", level.lands_as, split(&status.path).1), status)),
                 Some(Err(error)) => {
@@ -160,7 +160,7 @@ impl Listing<'_> {
             return self.problem(status, "is a symbolic link of HDFS, which is not moved: leave it out with $.select.exclude", each);
         }
         if status.is_encrypted {
-            return self.problem(status, "lies in an encryption zone, whose keys this daemon does not have: copy it with DistCp", each);
+            return self.problem(status, "lies in an encryption zone, whose keys this daemon does not have", each);
         }
         let found = entry(lands_as, kind, mtime_ns, status);
         let encoded = found.path.as_bytes();

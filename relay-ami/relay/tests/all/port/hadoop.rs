@@ -1,10 +1,10 @@
 //! A Hadoop of this machine's own, for the suites: one cluster for all tests of a process, in which each has a directory.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::OnceLock;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use bytes::Bytes;
 use hdfs_native::{Client, ClientBuilder, WriteOptions};
@@ -21,50 +21,74 @@ pub struct Hadoop {
     runtime: Runtime,
     client: Client,
     /// The cluster ends when this is closed.
-    _input: ChildStdin,
+    talk: Mutex<(ChildStdin, BufReader<ChildStdout>)>,
     _process: Child,
 }
 
-/// The cluster; none where this machine has no Java, or none that Hadoop runs on.
+/// The cluster of all suites; none where this machine has no Java, or none that Hadoop runs on.
 pub fn hadoop() -> Option<&'static Hadoop> {
     static STARTED: OnceLock<Option<Hadoop>> = OnceLock::new();
-    STARTED.get_or_init(start).as_ref()
-}
-
-fn start() -> Option<Hadoop> {
-    let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../..");
-    let mut process = Command::new(checkout.join(".venv/bin/python"))
-        .args(["-m", "local.hadoop"])
-        .current_dir(&checkout)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    if line.is_empty() {
-        assert_eq!(process.wait().unwrap().code(), Some(MISSING), "the cluster did not start; see above");
-        return None;
-    }
-    let told: serde_json::Value = serde_json::from_str(&line).unwrap();
-    let configuration = PathBuf::from(told["conf"].as_str().unwrap());
-    let program = PathBuf::from(told["hdfs"].as_str().unwrap());
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-    let client = ClientBuilder::new()
-        .with_config_dir(configuration.display().to_string())
-        .with_io_runtime(runtime.handle().clone())
-        .build()
-        .unwrap();
-    Some(Hadoop { configuration, program, runtime, client, _input: process.stdin.take().unwrap(), _process: process })
+    STARTED.get_or_init(|| Hadoop::start(&[])).as_ref()
 }
 
 impl Hadoop {
-    /// Runs Hadoop's own `hdfs`, as the superuser.
-    pub fn shell(&self, words: &[&str]) {
-        let status = Command::new(&self.program).args(words).stdout(Stdio::null()).status().unwrap();
-        assert!(status.success(), "{words:?}");
+    /// One that is asked for with these words of `python -m local.hadoop`.
+    pub fn start(words: &[&str]) -> Option<Self> {
+        let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../..");
+        let mut process = Command::new(checkout.join(".venv/bin/python"))
+            .args(["-m", "local.hadoop"])
+            .args(words)
+            .current_dir(&checkout)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let (mut line, mut output) = (String::new(), BufReader::new(process.stdout.take().unwrap()));
+        output.read_line(&mut line).unwrap();
+        if line.is_empty() {
+            assert_eq!(process.wait().unwrap().code(), Some(MISSING), "the cluster did not start; see above");
+            return None;
+        }
+        let told: serde_json::Value = serde_json::from_str(&line).unwrap();
+        let configuration = PathBuf::from(told["conf"].as_str().unwrap());
+        let program = PathBuf::from(told["hdfs"].as_str().unwrap());
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let client = ClientBuilder::new()
+            .with_config_dir(configuration.display().to_string())
+            .with_io_runtime(runtime.handle().clone())
+            .build()
+            .unwrap();
+        let talk = Mutex::new((process.stdin.take().unwrap(), output));
+        Some(Self { configuration, program, runtime, client, talk, _process: process })
     }
 
+    /// Has the cluster do what a line asks for, such as `kill data-0`.
+    pub fn tell(&self, line: &str) {
+        let (input, output) = &mut *self.talk.lock().unwrap();
+        writeln!(input, "{line}").unwrap();
+        let mut answer = String::new();
+        output.read_line(&mut answer).unwrap();
+        assert!(!answer.contains("\"error\""), "{answer}");
+    }
+
+    /// What a tool of Hadoop says.
+    pub fn hdfs(&self, words: &[&str]) -> String {
+        let done = Command::new(&self.program).args(words).stdin(Stdio::null()).output().unwrap();
+        assert!(done.status.success(), "{words:?}: {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap()
+    }
+
+    pub fn wait<T>(&self, call: impl Future<Output = T>) -> T {
+        self.runtime.block_on(call)
+    }
+
+    /// As its superuser.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl Hadoop {
     /// Changes a byte of each replica of a block of these bytes, where it lies; `fits`: its checksums are made to fit. Returns how many
     /// there were.
     pub fn spoil(&self, bytes: &[u8], fits: bool) -> usize {
@@ -118,17 +142,22 @@ pub struct Directory {
 impl Directory {
     /// One that nobody has used; none where there is no cluster.
     pub fn new() -> Option<Self> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
         let Some(of) = hadoop() else {
             cpt_skipped::skipped("there is no Java that Hadoop runs on: what HDFS does is tested with one");
             return None;
         };
+        Some(Self::of(of))
+    }
+
+    /// The same of another cluster.
+    pub fn of(of: &'static Hadoop) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
         let path = format!("/test-{}", NEXT.fetch_add(1, Ordering::SeqCst));
         of.runtime.block_on(async {
             of.client.mkdirs(&path, 0o777, true).await.unwrap();
             of.client.set_permission(&path, 0o777).await.unwrap();
         });
-        Some(Self { of, path })
+        Self { of, path }
     }
 
     fn at(&self, path: &str) -> String {
@@ -163,8 +192,8 @@ impl Directory {
 
     /// Takes a snapshot of it.
     pub fn snapshot(&self, name: &str) {
-        self.of.shell(&["dfsadmin", "-allowSnapshot", &self.path]);
-        self.of.shell(&["dfs", "-createSnapshot", &self.path, name]);
+        self.of.hdfs(&["dfsadmin", "-allowSnapshot", &self.path]);
+        self.of.hdfs(&["dfs", "-createSnapshot", &self.path, name]);
     }
 
     /// Appends the blocks of files to another one.

@@ -64,14 +64,17 @@ impl Site for Hdfs {
 }
 
 /// A directory as a source.
-pub struct OfHdfs(Directory, HdfsSource);
+pub struct OfHdfs(pub Directory, pub HdfsSource);
 
 impl OfHdfs {
     pub fn new() -> Option<Self> {
-        let directory = Directory::new()?;
+        Directory::new().map(Self::of)
+    }
+
+    pub fn of(directory: Directory) -> Self {
         let asked = Asked { path: format!("{}/", directory.path), lands_as: None };
         let source = HdfsSource::new(cluster(&directory), vec![asked]);
-        Some(Self(directory, source))
+        Self(directory, source)
     }
 }
 

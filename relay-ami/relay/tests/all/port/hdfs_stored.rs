@@ -129,7 +129,7 @@ fn a_file_with_checksums_of_another_kind_is_read_back() {
         let digest = arrive(&*to, 17, kind);
         let path = format!("{}/{kind}", site.directory.path);
         let kind = format!("-Ddfs.checksum.type={kind}");
-        site.directory.of.shell(&["dfs", &kind, "-put", "-f", local.path().to_str().unwrap(), &path]);
+        site.directory.of.hdfs(&["dfs", &kind, "-put", "-f", local.path().to_str().unwrap(), &path]);
         digest
     });
     let files = [(17, "CRC32", files[0]), (17, "NULL", files[1])];

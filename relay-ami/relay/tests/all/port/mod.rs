@@ -2,6 +2,7 @@
 //!
 //! A new kind joins by a [`Site`](site::Site) and a [`Field`](source::Field) of its own, named in `behaviours!`.
 
+mod apart;
 mod blob_source;
 mod blobs;
 mod bucket;
@@ -9,7 +10,12 @@ mod bucket_source;
 mod destination;
 pub mod hadoop;
 mod hdfs;
+mod hdfs_failover;
+mod hdfs_faults;
+mod hdfs_lost_answers;
+mod hdfs_refused;
 mod hdfs_shared;
+mod hdfs_snapshots;
 mod hdfs_stored;
 mod memory;
 mod memory_mirrored;

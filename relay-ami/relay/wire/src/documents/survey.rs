@@ -177,6 +177,11 @@ pub enum Survey {
         daemon_version: &'static str,
         free_bytes: u64,
         free_inodes: u64,
+        /// The directory, percent-encoded, whose quota leaves so many bytes or inodes and no more.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        bytes_quota_of: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        inodes_quota_of: Option<String>,
         /// Something else than partial files is there.
         occupied: bool,
         /// The directory, by every way that leads to it.
