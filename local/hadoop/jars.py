@@ -17,7 +17,7 @@ from local.hadoop.errors import HadoopMissingError
 from local.hadoop.java import Java
 
 LOCK = Path(__file__).with_name("jars.lock")
-HDFS, DISTCP = SECTIONS = ("hdfs", "distcp")
+HDFS, DISTCP, COMPILER = SECTIONS = ("hdfs", "distcp", "compiler")
 COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 FETCH_SECONDS = 600
 NO_FILES = "-XX:-UsePerfData"  # Java would leave a directory in /tmp

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from local.hadoop.errors import HadoopMissingError
-from local.hadoop.jars import DISTCP, HDFS, LOCK, DigestError, Jar, LockError, fetched, parse, project
+from local.hadoop.jars import COMPILER, DISTCP, HDFS, LOCK, DigestError, Jar, LockError, fetched, parse, project
 from local.hadoop.java import Java
 
 JAVA = Java(Path("/nowhere"), "")
@@ -60,7 +60,7 @@ def test_a_line_that_is_no_jar_of_a_section_is_refused(text: str) -> None:
 
 def test_no_jar_of_the_lock_file_is_there_in_two_versions() -> None:
     sections = parse(LOCK.read_text())
-    assert sections.keys() == {HDFS, DISTCP}
+    assert sections.keys() == {HDFS, DISTCP, COMPILER}
     counts = Counter((jar.group, jar.artifact, jar.classifier) for jars in sections.values() for jar in jars)
     assert [jar for jar, count in counts.items() if count > 1] == []
 
