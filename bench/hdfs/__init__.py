@@ -1,0 +1,1 @@
+"""CPT beside DistCp, between two real Hadoops."""
