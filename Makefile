@@ -30,7 +30,7 @@ export CDK_HOME := $(CURDIR)/.cache/cdk
 # Without bytecode each local cloud compiles its packages anew, 3 s of a core.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo demo-hdfs check test lint structure lane-clouds lane-daemon lane-checks test-python test-together test-alone test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos kerberos faults model seats long-run mutants fuzz daemon daemon-arm64 synth release release-check userlands bench bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-datasets bench-estimate bench-fleet bench-faults bench-scale bench-sets bench-buckets bench-ways bench-versitygw bench-routes bench-routes-emulated figures diagram aws-smoke clean down
+.PHONY: help setup demo demo-hdfs check test lint structure lane-clouds lane-daemon lane-checks test-python test-together test-alone test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos kerberos faults model seats long-run mutants fuzz daemon daemon-arm64 synth release release-check userlands bench bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-datasets bench-estimate bench-fleet bench-faults bench-scale bench-sets bench-buckets bench-ways bench-hdfs bench-versitygw bench-routes bench-routes-emulated figures diagram aws-smoke clean down
 
 help:  ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -290,6 +290,10 @@ bench-buckets: $(LABORATORY) | .tools/stamp  ## A bucket at an end, beside rclon
 
 bench-ways: $(LABORATORY) | .tools/stamp  ## A bucket behind a border, with relays beside the machine and without, 25 minutes (needs root)
 	@$(UV) run --frozen --isolated --group buckets python -m bench.buckets.ways $(ARGS)
+
+bench-hdfs: synth  ## CPT beside DistCp, between two real Hadoops; draws its plots; needs Maven and root
+	@status=0; $(RUN) python -m bench.hdfs $(ARGS) || status=$$?; \
+	  $(UV) run --frozen --isolated --no-default-groups --group figures python -m bench.hdfs.plots; exit $$status
 
 bench-versitygw: .cache/buckets/versitygw  ## Build a server of `make bench-buckets`, by Go of PyPI
 

@@ -9,9 +9,10 @@ from functools import partial
 from typing import Any
 
 from bench.data_plane.process import BenchError
-from bench.hdfs import counts
+from bench.figures.hdfs import ADDED, NAMED
+from bench.hdfs import counts, pairs, small
 from bench.hdfs.network import Rates
-from bench.hdfs.site import Site, site
+from bench.hdfs.site import BEST, Site, site
 from bench.machine import unmet, workspace
 from bench.options import count, names_among
 from bench.results import OUT, Result, measured, publish
@@ -21,6 +22,8 @@ FAILURES = (BenchError, HadoopError, TimeoutError)
 COUNTS = {64: (1, 2, 4, 7, 8, 12, 16), 128: (1, 4, 7, 8, 16)}
 """Numbers of files by their size in MiB."""
 QUICK_COUNTS = (1, 2)
+SMALL_FILES, QUICK_SMALL_FILES = 10_000, 500
+FILE_MIB, PAIRED_FILES, PAIRS = 64, 12, (0, 1, 2, 3)
 RATES = Rates()
 HADOOP = "3.4.3"
 
@@ -43,9 +46,48 @@ def files_of(size_mib: int, run: Run) -> list[Result]:
     return counts.verdicts(found)
 
 
+def by_pairs(run: Run) -> list[Result]:
+    """Figure 6.9: what pairs gain, and the fewest with which CPT is no slower than DistCp of the same run."""
+    files = 2 if run.quick else PAIRED_FILES
+    wanted = [(files, number, pairs.LIKE_WORKERS) for number in ((0, 1) if run.quick else PAIRS)]
+    points = pairs.measure(run.site, RATES, FILE_MIB, wanted)
+    paths = [f"/in/of-{FILE_MIB}/{number:02}" for number in range(files)]
+    beside = {
+        tool: run.site.distcp(paths, "beside", options).seconds
+        for tool, options in ((counts.THEIR_STOCK, counts.stock(RATES)), (counts.THEIR_BEST, BEST))
+    }
+    run.series["6.9"] = {"points": pairs.documents(points), "distcp": beside}
+    rows = pairs.gains(points)
+    for tool, seconds in beside.items():
+        found = pairs.fewest(points, {files: seconds})[files]
+        note = f"{seconds:.1f} s; " + ", ".join(f"{point.pairs}: {point.seconds:.1f} s" for point in points)
+        measured_pairs = float("nan") if found is None else found
+        rows.append(Result(f"6.9: {files} files, p against {tool}, whole", measured_pairs, "pairs", note=note))
+    return rows
+
+
+def by_kind(run: Run) -> list[Result]:
+    """Figure 6.8: two pairs of relays like workers, and two that are too small for Hadoop."""
+    numbers = (1, 2) if run.quick else NAMED
+    wanted = [(files, ADDED, kind) for files in numbers for kind in pairs.TYPES]
+    points = pairs.measure(run.site, RATES, FILE_MIB, wanted)
+    run.series["6.8"] = pairs.documents(points)
+    return pairs.money(points)
+
+
+def small_files(run: Run) -> list[Result]:
+    """Many small files."""
+    found = small.measure(run.site, QUICK_SMALL_FILES if run.quick else SMALL_FILES, run.runs)
+    run.series["small"] = found.document()
+    return small.verdicts(found)
+
+
 CASES: dict[str, Callable[[Run], list[Result]]] = {
     "files": partial(files_of, 64),
     "larger-files": partial(files_of, 128),
+    "pairs": by_pairs,
+    "kinds": by_kind,
+    "small": small_files,
 }
 
 

@@ -15,7 +15,7 @@ def bound_seconds(size_mb: float, caps_mb_s: Sequence[float]) -> float:
 
 
 def rounds_seconds(files: int, maps: int, file_seconds: float) -> float:
-    """Seconds in which `maps` maps, of which each needs `file_seconds` for a file, copy the files: ceil(N / M) rounds."""
+    """Seconds of ceil(N / M) rounds, in which `maps` maps copy a file each in `file_seconds`."""
     return -(-files // maps) * file_seconds
 
 

@@ -66,7 +66,7 @@ def measure(site: Site, rates: Rates, file_mib: int, counts: Sequence[int], runs
                 seconds[tool][count].append(copy.seconds)
                 if copy.data_seconds is not None:
                     data[count].append(copy.data_seconds)
-                say(f"  {count} × {file_mib} MiB, {tool}: {copy.seconds:.1f} s")
+                say(f"  {count} × {file_mib} MiB, {tool}: {copy.seconds:.1f} s, data {copy.data_seconds}")
     return Series(file_mib, rates, {tool: median(found) for tool, found in starts.items()}, seconds, data)
 
 
@@ -83,14 +83,14 @@ def verdicts(series: Series) -> list[Result]:
     start = max(series.start_seconds.values())
     told = ", ".join(f"{tool} {seconds:.1f} s" for tool, seconds in series.start_seconds.items())
     rows.append(
-        Result(
-            f"{name}: a file by a map over T_0", file_mb / rates.map_mb_s / start, "x", LEAST_STARTS, "higher", told
-        )
+        Result(f"{name}: a file by a map over T_0", file_mb / rates.map_mb_s / start, "x", LEAST_STARTS, "higher", told)
     )
     for what, times in (("whole", series.middle), ("without T_0", series.moved)):
         ratio, files = arithmetic.worst_ratio(times(OURS), times(THEIR_BEST))
         note = ", ".join(f"{n}: {times(OURS)[n]:.1f}/{times(THEIR_BEST)[n]:.1f}" for n in times(OURS))
-        rows.append(Result(f"{name}: CPT over DistCp at its best, {what}", ratio, "x", 1, note=f"worst {files}; {note}"))
+        rows.append(
+            Result(f"{name}: CPT over DistCp at its best, {what}", ratio, "x", 1, note=f"worst {files}; {note}")
+        )
     most = max(series.data_seconds)
     bound = arithmetic.bound_seconds(most * file_mb, [rates.worker_mb_s] * WORKERS)
     moved = series.moved(OURS)[most]
@@ -110,5 +110,3 @@ def _copy(site: Site, tool: str, paths: Sequence[str], options: dict[str, Sequen
     if tool == OURS:
         return site.ours(paths, "ours")
     return site.distcp(paths, "best" if tool == THEIR_BEST else "stock", options[tool])
-
-

@@ -140,11 +140,12 @@ class Site:
         return target
 
     def _compare(self, paths: Sequence[str], target: str) -> None:
-        """Hold what arrived against what was to be copied, by HDFS's checksums, and remove it. Raises BenchError."""
+        """Hold what arrived against what was to be copied, and remove it. Raises BenchError."""
         for path in paths:
             came = f"{target}/{path.rpartition('/')[2]}"
-            if self.source.web.checksum(path) != self.destination.web.checksum(came):
-                raise BenchError(f"{came}: not what was to be copied")
+            sent, got = self.source.web.proof(path), self.destination.web.proof(came)
+            if sent != got:
+                raise BenchError(f"{came}: {got}, of what was to be copied {sent}")
         self.destination.web.remove(target)
 
 

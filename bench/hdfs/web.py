@@ -41,10 +41,12 @@ class Web:
         found: dict[str, Any] = json.loads(self._send("GET", place, None))["FileChecksum"]
         return f"{found['algorithm']} {found['bytes']}"
 
-    def totals(self, path: str) -> tuple[int, int]:
-        """Files and bytes below it."""
+    def proof(self, path: str) -> str:
+        """What two copies have in common: of a file its checksum, of a folder how many files and bytes it has."""
         found = json.loads(self._ask("GET", path, op="GETCONTENTSUMMARY"))["ContentSummary"]
-        return int(found["fileCount"]), int(found["length"])
+        if found["directoryCount"] == 0:
+            return self.checksum(path)
+        return f"{found['directoryCount']} folders, {found['fileCount']} files, {found['length']} bytes"
 
     def _ask(self, method: str, path: str, **words: str) -> bytes:
         query = urlencode({**words, "user.name": self._superuser})
