@@ -10,7 +10,7 @@ from typing import Any
 
 from bench.data_plane.process import BenchError
 from bench.figures.hdfs import ADDED, NAMED
-from bench.hdfs import counts, pairs, small
+from bench.hdfs import counts, pairs, small, timelines
 from bench.hdfs.network import Rates
 from bench.hdfs.site import BEST, Site, site
 from bench.machine import unmet, workspace
@@ -19,11 +19,12 @@ from bench.results import OUT, Result, measured, publish
 from local.hadoop.errors import HadoopError, HadoopMissingError
 
 FAILURES = (BenchError, HadoopError, TimeoutError)
-COUNTS = {64: (1, 2, 4, 7, 8, 12, 16), 128: (1, 4, 7, 8, 16)}
+COUNTS = {32: (1, 2, 4, 7, 8, 16), 64: (1, 7, 8, 16)}
 """Numbers of files by their size in MiB."""
 QUICK_COUNTS = (1, 2)
 SMALL_FILES, QUICK_SMALL_FILES = 10_000, 500
-FILE_MIB, PAIRED_FILES, PAIRS = 64, 12, (0, 1, 2, 3)
+TIMELINES = (2, 12)
+FILE_MIB, PAIRED_FILES, PAIRS = 32, 12, (0, 1, 2, 4)
 RATES = Rates()
 HADOOP = "3.4.3"
 
@@ -51,7 +52,7 @@ def by_pairs(run: Run) -> list[Result]:
     files = 2 if run.quick else PAIRED_FILES
     wanted = [(files, number, pairs.LIKE_WORKERS) for number in ((0, 1) if run.quick else PAIRS)]
     points = pairs.measure(run.site, RATES, FILE_MIB, wanted)
-    paths = [f"/in/of-{FILE_MIB}/{number:02}" for number in range(files)]
+    paths = run.site.files(FILE_MIB, files)
     beside = {
         tool: run.site.distcp(paths, "beside", options).seconds
         for tool, options in ((counts.THEIR_STOCK, counts.stock(RATES)), (counts.THEIR_BEST, BEST))
@@ -82,11 +83,22 @@ def small_files(run: Run) -> list[Result]:
     return small.verdicts(found)
 
 
+def staged(run: Run) -> list[Result]:
+    """Figures 6.6 and 6.7: the parts of the staged mode."""
+    few, many = (1, 2) if run.quick else TIMELINES
+    paths = run.site.files(FILE_MIB, many)
+    tools = {counts.THEIR_STOCK: counts.stock(RATES), counts.THEIR_BEST: BEST}
+    lines = [timelines.measure(run.site, paths[:files], tools, timelines.by_hand) for files in (few, many)]
+    run.series["6.6"], run.series["6.7"] = (line.document() for line in lines)
+    return timelines.verdicts(*lines)
+
+
 CASES: dict[str, Callable[[Run], list[Result]]] = {
-    "files": partial(files_of, 64),
-    "larger-files": partial(files_of, 128),
+    "files": partial(files_of, 32),
+    "larger-files": partial(files_of, 64),
     "pairs": by_pairs,
     "kinds": by_kind,
+    "staged": staged,
     "small": small_files,
 }
 

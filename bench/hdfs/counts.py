@@ -13,7 +13,7 @@ from typing import Any
 
 from bench.hdfs import arithmetic
 from bench.hdfs.network import MAPS, WORKERS, Rates
-from bench.hdfs.site import BEST, MIB, STOCK, Copy, Site, random_file
+from bench.hdfs.site import BEST, MIB, STOCK, Copy, Site
 from bench.results import Result, say
 
 OURS, THEIR_STOCK, THEIR_BEST = TOOLS = ("CPT", "DistCp, stock", "DistCp, at its best")
@@ -47,11 +47,7 @@ class Series:
 
 def measure(site: Site, rates: Rates, file_mib: int, counts: Sequence[int], runs: int) -> Series:
     """Copy so many files by each tool in turn. Raises BenchError."""
-    work = site.account.work
-    paths = [f"/in/of-{file_mib}/{number:02}" for number in range(max(counts))]
-    file = random_file(work / f"file-{file_mib}", file_mib * MIB)
-    site.put(file, paths)
-    file.unlink()
+    paths = site.files(file_mib, max(counts))
     options = {THEIR_STOCK: stock(rates), THEIR_BEST: BEST}
     starts: dict[str, list[float]] = {tool: [] for tool in options}
     seconds: dict[str, dict[int, list[float]]] = {tool: {count: [] for count in counts} for tool in TOOLS}

@@ -21,9 +21,9 @@ class Rates:
     `map_mib_s`: DistCp's own limit, `-bandwidth`, in its own unit: MiB/s.
     """
 
-    worker_mb_s: float = 10.0
-    inside_mb_s: float = 100.0
-    map_mib_s: float = 2.5
+    worker_mb_s: float = 5.0
+    inside_mb_s: float = 50.0
+    map_mib_s: float = 1.25
 
     @property
     def sum_mb_s(self) -> float:

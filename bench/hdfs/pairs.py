@@ -13,7 +13,7 @@ from typing import Any
 from bench.figures.published import M4_LARGE_HOUR, T2_MICRO_HOUR
 from bench.hdfs import arithmetic
 from bench.hdfs.network import SMALL, SMALL_SHARE, WORKER, WORKERS, Rates
-from bench.hdfs.site import MIB, Copy, Site, random_file
+from bench.hdfs.site import MIB, Copy, Site
 from bench.results import Result, say
 from lambdas.core.models.zero_wait import Serving, zero_wait
 
@@ -38,10 +38,7 @@ class Point:
 
 def measure(site: Site, rates: Rates, file_mib: int, wanted: Sequence[tuple[int, int, str]]) -> list[Point]:
     """A transfer for each of `wanted`: files, pairs, and the kind of relays. Raises BenchError."""
-    paths = [f"/in/of-{file_mib}/{number:02}" for number in range(max(files for files, _, _ in wanted))]
-    file = random_file(site.account.work / f"file-{file_mib}", file_mib * MIB)
-    site.put(file, paths)
-    file.unlink()
+    paths = site.files(file_mib, max(files for files, _, _ in wanted))
     found = []
     for files, pairs, kind in wanted:
         instance_type, share, hour_usd = TYPES[kind]

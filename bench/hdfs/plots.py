@@ -54,7 +54,7 @@ def with_relays(series: dict[str, Any]) -> None:
             for kind, (colour, _) in KINDS.items():
                 chosen = [(point["files"], point["model_seconds"]) for point in points if point["kind"] == kind]
                 axes.plot(*zip(*chosen, strict=True), ":", color=colour, label="zero wait")
-        axes.set(xlabel="files of 64 MiB", ylabel=label, ylim=(0, None))
+        axes.set(xlabel="files of 32 MiB", ylabel=label, ylim=(0, None))
         axes.legend(fontsize=7)
     canvas.suptitle("Figure 6.8, measured: two pairs more")
     save(canvas, "hdfs-6-8", "Dollars: m4.large $0.1000, t2.micro $0.0116 an hour, four machines for the data's time.")
@@ -74,7 +74,7 @@ def by_pairs(series: dict[str, Any]) -> None:
     axes.set(xlabel="pairs", ylabel="seconds", ylim=(0, None))
     axes.legend(fontsize=7)
     canvas.suptitle("Figure 6.9, measured: what pairs save")
-    save(canvas, "hdfs-6-9", "Files of 64 MiB; the model has the seconds at which pairs really joined.")
+    save(canvas, "hdfs-6-9", "Files of 32 MiB; the model has the seconds at which pairs really joined.")
 
 
 def _caption(found: dict[str, Any]) -> str:

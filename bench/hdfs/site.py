@@ -29,7 +29,7 @@ from tests.e2e.image import with_daemon
 
 USER = "etl"
 MIB = 1 << 20
-BLOCK_MIB = 2
+BLOCK_MIB = 1
 REPLICATION = 2
 INTERNET_SEGMENT = 1460
 """MSS of an internet gateway's packets. DistCp goes by private addresses, whose packets could be larger."""
@@ -47,6 +47,7 @@ class Side:
     """A Hadoop in one region."""
 
     region: str
+    name_node: str
     workers: list[str]
     hadoop: HadoopCluster
     web: Web
@@ -71,6 +72,7 @@ class Site:
     def __init__(self, account: Account, source: Side, destination: Side, runtime: Runtime, runner: str) -> None:
         self.account, self.source, self.destination = account, source, destination
         cloud, self._count = account.cloud, 0
+        self._there: set[str] = set()
         self._home = cloud.state.instances / runner
         hosts = self._home / "hosts"
         hosts.write_text(_hosts(_private(cloud, runner), [*source.hadoop.daemons, *destination.hadoop.daemons]))
@@ -78,14 +80,20 @@ class Site:
         self._runtime = replace(runtime, options=(*runtime.options, f"-Djdk.net.hosts.file={hosts}"))
         self._prefix = ("nsenter", f"--net=/run/netns/{namespace_of(cloud, runner)}", "--")
 
-    def put(self, local: Path, paths: Sequence[str]) -> None:
-        """Bring one local file to several paths of the source."""
-        for path in paths:
-            self.source.web.create(path, local, USER)
+    def files(self, mib: int, count: int) -> list[str]:
+        """Paths of so many files of the source, all of one size; what is not there yet is put there."""
+        paths = [f"/in/of-{mib}/{number:02}" for number in range(count)]
+        if missing := [path for path in paths if path not in self._there]:
+            local = random_file(self.account.work / f"file-{mib}", mib * MIB)
+            for path in missing:
+                self.source.web.create(path, local, USER)
+                self._there.add(path)
+            local.unlink()
+        return paths
 
     def ours(self, paths: Sequence[str], name: str, **more: Any) -> Copy:
         """A whole execution from HDFS to HDFS; `more`: keys of the request. Raises BenchError where it fails."""
-        target = self._target(name)
+        target = self.target(name)
         request = {
             "source": self.source.end(paths=list(paths)),
             "destination": self.destination.end(path=target, replication=REPLICATION),
@@ -93,18 +101,13 @@ class Site:
             "preTest": False,
             **more,
         }
-        arn = self.account.start(request, target.rpartition("/")[2])
-        run = self.account.wait(arn, COPY_SECONDS)
-        if run.status != "SUCCEEDED":
-            raise BenchError(f"{name}: {run.error}: {run.cause}")
-        told = self.account.describe(arn)
-        seconds = (told["stopDate"] - told["startDate"]).total_seconds()
-        self._compare(paths, target)
-        return Copy(seconds, run.report["seconds"]["transfer"], run.report)
+        copy = self._execute(request, target.rpartition("/")[2])
+        self.compare(paths, target)
+        return copy
 
     def distcp(self, paths: Sequence[str], name: str, options: Sequence[str], maps: int = MAPS) -> Copy:
         """DistCp on a machine of the destination's region. Raises BenchError where it fails."""
-        target = self._target(name)
+        target = self.target(name)
         work = self._home / "mnt" / "distcp"
         work.mkdir(parents=True, exist_ok=True)
         command = self._runtime.command(
@@ -126,20 +129,45 @@ class Site:
         seconds = time.monotonic() - began
         if done.returncode != 0:
             raise BenchError(f"{name}: DistCp ended with {done.returncode}: {done.stderr.strip()[-2000:]}")
-        self._compare(paths, target)
+        self.compare(paths, target)
         return Copy(seconds)
+
+    def staged_transfer(self, source: Path, destination: Path) -> float:
+        """Seconds of a whole execution between the name nodes' own disks, with both sides' workers as lent relays."""
+        lent = [*self.source.workers, *self.destination.workers]
+        for side in (self.source, self.destination):
+            tags = [{"Key": "cpt:lent-to", "Value": self.account.aws.deployment}]
+            self.account.cloud.client("ec2", side.region).create_tags(Resources=side.workers, Tags=tags)
+        request = {
+            "source": {"instanceId": self.source.name_node, "region": HOME, "paths": [str(source)]},
+            "destination": {"instanceId": self.destination.name_node, "region": OTHER, "path": str(destination)},
+            "relays": {"pairs": 0, "existing": lent, "existingShare": 1.0},
+            "preTest": False,
+        }
+        self._count += 1
+        return self._execute(request, f"staged-{self._count}").seconds
 
     def empty(self, options: Sequence[str]) -> float:
         """T_0: seconds of DistCp for a copy of an empty file."""
         return self.distcp(["/in/empty"], "empty", options).seconds
 
-    def _target(self, name: str) -> str:
+    def _execute(self, request: dict[str, Any], name: str) -> Copy:
+        arn = self.account.start(request, name)
+        run = self.account.wait(arn, COPY_SECONDS)
+        if run.status != "SUCCEEDED":
+            raise BenchError(f"{name}: {run.error}: {run.cause}")
+        told = self.account.describe(arn)
+        seconds = (told["stopDate"] - told["startDate"]).total_seconds()
+        return Copy(seconds, run.report["seconds"]["transfer"], run.report)
+
+    def target(self, name: str) -> str:
+        """A new folder of the destination, for the user of the requests."""
         self._count += 1
         target = f"/out/{name}-{self._count}"
         self.destination.web.make_directory(target, USER)
         return target
 
-    def _compare(self, paths: Sequence[str], target: str) -> None:
+    def compare(self, paths: Sequence[str], target: str) -> None:
         """Hold what arrived against what was to be copied, and remove it. Raises BenchError."""
         for path in paths:
             came = f"{target}/{path.rpartition('/')[2]}"
@@ -158,14 +186,13 @@ def site(work: Path, rates: Rates, **more: Any) -> Iterator[Site]:
     with ExitStack() as stack:
         cloud = stack.enter_context(LocalCloud(config, work / "state"))
         account = Account(cloud, work, (WORKER, WORKER))
-        sides = [stack.enter_context(_side(cloud, runtime, region)) for region in (HOME, OTHER)]
+        source, destination = (stack.enter_context(_side(cloud, runtime, region)) for region in (HOME, OTHER))
         runner = cloud.launch_vm(OTHER, "distcp", RUNNER)
         _let_out(cloud, runner)
-        for side in sides:
+        for side in (source, destination):
             _admit(cloud, side, runner)
-        found = Site(account, *sides, runtime, runner)
-        _segments(cloud, runner, sides[0].hadoop)
-        yield found
+        _segments(cloud, runner, source.hadoop)
+        yield Site(account, source, destination, runtime, runner)
 
 
 @contextmanager
@@ -182,7 +209,7 @@ def _side(cloud: LocalCloud, runtime: Runtime, region: str) -> Iterator[Side]:
             web.make_directory(path, USER)
         web.create("/in/empty", None, USER)
         say(f"a Hadoop in {region}")
-        yield Side(region, machines[1:], hadoop, web)
+        yield Side(region, machines[0], machines[1:], hadoop, web)
 
 
 def _admit(cloud: LocalCloud, side: Side, runner: str) -> None:
