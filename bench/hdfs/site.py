@@ -30,6 +30,7 @@ from tests.e2e.image import with_daemon
 USER = "etl"
 MIB = 1 << 20
 BLOCK_MIB = 1
+"""Of both clusters, and said in the request: a plan takes Hadoop's own 128 MiB where the request says none."""
 REPLICATION = 2
 INTERNET_SEGMENT = 1460
 """MSS of an internet gateway's packets. DistCp goes by private addresses, whose packets could be larger."""
@@ -96,7 +97,7 @@ class Site:
         target = self.target(name)
         request = {
             "source": self.source.end(paths=list(paths)),
-            "destination": self.destination.end(path=target, replication=REPLICATION),
+            "destination": self.destination.end(path=target, replication=REPLICATION, blockSizeMiB=BLOCK_MIB),
             "relays": {"pairs": 0},
             "preTest": False,
             **more,
