@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from bench.data_plane.process import BenchError
-from bench.figures.hdfs import ADDED, NAMED
+from bench.figures.hdfs import ADDED
 from bench.hdfs import counts, pairs, small, timelines
 from bench.hdfs.network import Rates
 from bench.hdfs.site import BEST, Site, site
@@ -24,6 +24,7 @@ COUNTS = {32: (1, 2, 4, 7, 8, 16), 64: (1, 7, 8, 16)}
 QUICK_COUNTS = (1, 2)
 SMALL_FILES, QUICK_SMALL_FILES = 10_000, 500
 TIMELINES = (2, 12)
+KIND_FILES = (2, 8, 16)
 FILE_MIB, PAIRED_FILES, PAIRS = 32, 12, (0, 1, 2, 4)
 RATES = Rates()
 HADOOP = "3.4.3"
@@ -69,7 +70,7 @@ def by_pairs(run: Run) -> list[Result]:
 
 def by_kind(run: Run) -> list[Result]:
     """Figure 6.8: two pairs of relays like workers, and two that are too small for Hadoop."""
-    numbers = (1, 2) if run.quick else NAMED
+    numbers = (1, 2) if run.quick else KIND_FILES
     wanted = [(files, ADDED, kind) for files in numbers for kind in pairs.TYPES]
     points = pairs.measure(run.site, RATES, FILE_MIB, wanted)
     run.series["6.8"] = pairs.documents(points)

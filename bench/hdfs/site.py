@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.data_plane.process import BenchError
+from bench.hdfs import buffers
 from bench.hdfs.network import MAPS, RUNNER, WORKER, WORKERS, Rates
 from bench.hdfs.web import Web
 from bench.results import say
@@ -186,6 +187,7 @@ def site(work: Path, rates: Rates, **more: Any) -> Iterator[Site]:
     config = LocalConfig.model_validate({**settings, "image": with_daemon(work / "image")})
     with ExitStack() as stack:
         cloud = stack.enter_context(LocalCloud(config, work / "state"))
+        stack.enter_context(buffers.scaled(cloud.state.network_prefix))
         account = Account(cloud, work, (WORKER, WORKER))
         source, destination = (stack.enter_context(_side(cloud, runtime, region)) for region in (HOME, OTHER))
         runner = cloud.launch_vm(OTHER, "distcp", RUNNER)
