@@ -153,4 +153,5 @@ if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
     except KeyboardInterrupt:
+        say("staged: ended by a signal; nothing is staged or running any more")
         sys.exit(130)

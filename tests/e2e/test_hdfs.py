@@ -118,6 +118,22 @@ def assert_whole(hdfs: Hdfs, run: Run, name: str) -> None:
         assert hdfs.account.launched(name, region) == []
 
 
+def assert_distcp_beside(run: Run, files: int) -> None:
+    """The report has what DistCp would have taken, by 10 maps at 0.5 MB/s and the dissertation's start."""
+    estimate = run.report["estimate"]
+    figures = {name: figure for name, figure in estimate["figures"].items() if name.startswith("distcp")}
+    assert {name: figure["origin"] for name, figure in figures.items()} == {
+        "distcpSeconds": "assumed",
+        "distcpMaps": "configured",
+        "distcpMapMBps": "configured",
+        "distcpStartSeconds": "assumed",
+    }
+    rounds = -(-files // 10)
+    expected = 100 + rounds * estimate["bytes"] / 1e6 / files / 0.5
+    assert figures["distcpSeconds"]["value"] == pytest.approx(expected, abs=0.001)
+    assert f"{files} files" in figures["distcpSeconds"]["note"]
+
+
 def test_a_tree_of_one_hdfs_comes_to_another_one_by_all_workers_of_both(hdfs: Hdfs, tmp_path: Path) -> None:
     root = make_set(tmp_path / "set", 1)
     hdfs.source.put(root, "/in")
@@ -125,11 +141,13 @@ def test_a_tree_of_one_hdfs_comes_to_another_one_by_all_workers_of_both(hdfs: Hd
         "source": hdfs.source.end(paths=["/in/set"]),
         "destination": hdfs.destination.end(path="/out/whole", replication=1),
         "relays": {"pairs": 0},
+        "distcp": {"maps": 10, "mapMBps": 0.5},
         "chunkSizeMiB": 4,
         "preTest": False,
     }
     run = hdfs.account.run(request, "hdfs-to-hdfs")
     assert_whole(hdfs, run, "hdfs-to-hdfs")
+    assert_distcp_beside(run, files=28)
     assert tree(hdfs.destination.get("/out/whole/set", tmp_path / "got")) == tree(root)
     listed = hdfs.destination.hadoop.shell("-ls", "-R", "/out/whole")
     assert ".cpt-partial-" not in listed, "nothing but the files asked for"
@@ -180,6 +198,26 @@ def test_a_second_run_sends_what_differs_and_removes_what_is_gone(hdfs: Hdfs, tm
     got = hdfs.destination.get("/out/again/set", tmp_path / "got")
     assert (got / "empty").read_bytes() == b"changed"
     assert not (got / "top.bin").exists(), "a mirror removes what the source has no more"
+
+
+@only_full
+def test_the_fewest_pairs_that_take_no_longer_than_distcp_are_launched(hdfs: Hdfs, tmp_path: Path) -> None:
+    root = make_set(tmp_path / "set", 6)
+    hdfs.source.put(root, "/in/as-distcp")
+    # No number of pairs is as fast as this, and the direct path alone is faster than the other.
+    for name, start, words in (("slower-than", 1, "none takes at most as long"), ("faster-than", 3000, "is needed")):
+        request = {
+            "source": hdfs.source.end(paths=["/in/as-distcp/set"]),
+            "destination": hdfs.destination.end(path=f"/out/{name}"),
+            "objective": {"minimise": "pairs"},
+            "distcp": {"maps": 40, "mapMBps": 1000, "startSeconds": start},
+            "chunkSizeMiB": 4,
+            "preTest": False,
+        }
+        run = hdfs.account.run(request, f"{name}-distcp")
+        assert_whole(hdfs, run, f"{name}-distcp")
+        assert words in run.report["estimate"]["reason"]
+        assert "DistCp" in run.report["estimate"]["reason"]
 
 
 FAULTS = {
