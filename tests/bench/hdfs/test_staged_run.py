@@ -76,6 +76,14 @@ def counted(fails_at: Step, raised: Callable[[], object]) -> Callable[[Step], No
     return told
 
 
+@pytest.fixture(autouse=True)
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C is heard, also where whoever started the tests lets it be ignored, as a shell does in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def refuse() -> None:
     raise OSError("no more of it")
 
