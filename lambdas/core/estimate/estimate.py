@@ -170,7 +170,9 @@ def estimate(
     if requested != "auto" and requested > most:
         reason = f"{figures.route.are(requested, 'was', 'were')} asked for; the quota of vCPUs leaves {most}"
     elif requested == "auto" and not candidates[0].suitable and not pairs:
-        reason = f"relays do not help: {'; '.join(dict.fromkeys(one.reason for one in candidates))}"
+        unhelpful = f"relays do not help: {'; '.join(dict.fromkeys(one.reason for one in candidates))}"
+        # Whether DistCp is met is what was asked.
+        reason = f"{reason}; {unhelpful}" if objective.minimise == "pairs" else unhelpful
     row = next(row for row in rows if row.pairs == pairs)
     if ways_in_words := in_words(row.uses(figures)):
         reason += f"; as many relays as that, {ways_in_words}"

@@ -65,7 +65,8 @@ def _by_distcp(rows: list[Row], objective: Objective, figures: Figures, budget: 
     route, best = figures.route, min(rows, key=lambda row: preference(row, objective, figures))
     most, taken = distcp.most_seconds(figures), duration(best.expected_seconds)
     if best.expected_seconds > most:
-        fastest = f"{route.are(best.pairs, 'takes', 'take')} the least time, {taken}{budget}"
+        who = route.are(best.pairs, "takes", "take") if best.pairs else "the direct path takes"
+        fastest = f"{who} the least time, {taken}{budget}"
         return best.pairs, f"none takes at most as long as DistCp, {duration(most)}; {fastest}"
     if not best.pairs:
         return 0, f"no {route.unit} is needed: {taken} without, and DistCp takes {duration(most)}"

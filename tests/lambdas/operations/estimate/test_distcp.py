@@ -122,3 +122,16 @@ def test_what_the_first_seconds_decide_goes_by_it_too() -> None:
     assert second.figures.distcp == first.figures.distcp
     assert second.chosen_pairs > first.chosen_pairs, "the workers carry less than was expected"
     assert "DistCp" in second.reason
+
+
+@pytest.mark.parametrize(
+    ("start", "words"), [(0, "none takes at most as long as DistCp, "), (3000, "no pair is needed: ")]
+)
+def test_where_relays_do_not_help_the_reason_still_says_whether_distcp_is_met(start: int, words: str) -> None:
+    accepted = asked(distcp={"maps": 12, "mapMBps": 1e6, "startSeconds": start})
+    estimate = estimate_for(accepted, 10**6, known(accepted).world, files=FILES)
+    assert estimate.chosen_pairs == 0
+    assert estimate.reason.startswith(words)
+    assert "relays do not help: " in estimate.reason
+    if not start:
+        assert "; the direct path takes the least time, " in estimate.reason
