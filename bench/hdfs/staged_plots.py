@@ -1,4 +1,4 @@
-"""The timelines of Figures 6.6 and 6.7 as measured, from what `python -m bench.hdfs.staged` wrote.
+"""The timelines of Figures 6.6 and 6.7 as measured, from what `make bench-staged` wrote.
 
 It needs the dependency group `figures`, as `make figures` does. The same numbers give the same bytes.
 """
