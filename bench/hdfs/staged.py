@@ -1,4 +1,4 @@
-"""`make bench-staged`, `python -m bench.hdfs.staged`: the dissertation's staged copy between two Hadoops, measured (Figures 6.6 and 6.7).
+"""`make bench-staged`: the dissertation's staged copy between two Hadoops, measured (Figures 6.6 and 6.7).
 
 Files are 1:16 of its 512 MB, and so are times: rates stay its own. Each copy is timed by step, and Equation 5.1 stands
 beside it: v_x and v_m, which nobody publishes, are those of the first copy, so they predict the later ones alone.
