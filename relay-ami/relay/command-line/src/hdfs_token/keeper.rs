@@ -16,7 +16,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::Mode;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use cpt_ends_hdfs::cluster::{Cluster, HeldToken};
+use cpt_ends_hdfs::cluster::HeldToken;
 use cpt_ends_hdfs::configuration::Configuration;
 use cpt_ends_hdfs::token::Token;
 

@@ -10,7 +10,7 @@ use hdfs_native::{HdfsError, WriteOptions};
 use tokio::time::timeout;
 
 use super::Stored;
-use super::joining::AS_IT_IS;
+use super::dress::AS_IT_IS;
 use crate::cluster::Cluster;
 use crate::fault::{of_data, of_name_node};
 use crate::path::{PARTIAL, join};

@@ -92,7 +92,7 @@ pub fn digest_of(end: &dyn Destination, path: &str) -> Digest {
 /// Each block is to be on every data node: whichever fails has some of it.
 fn destination(directory: &Directory) -> HdfsDestination {
     let stored = Stored { replication: Some(3), block_bytes: None };
-    HdfsDestination::new(Cluster::of(&directory.of.configuration, USER).unwrap(), &directory.path).storing(stored)
+    HdfsDestination::new(Cluster::of(&directory.of.configuration, USER, None).unwrap(), &directory.path).storing(stored)
 }
 
 /// A file of three parts comes, while something happens in the middle of one of them.

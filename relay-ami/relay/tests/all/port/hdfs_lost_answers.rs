@@ -73,7 +73,7 @@ fn an_answer_that_is_lost_loses_nothing_else() {
     let Some(turn) = turn() else { return };
     for call in CALLS {
         let (directory, before) = (Directory::of(turn.of), Lossy::before(turn.of, call));
-        let end = HdfsDestination::new(Cluster::of(&before.configuration, USER).unwrap(), &directory.path);
+        let end = HdfsDestination::new(Cluster::of(&before.configuration, USER, None).unwrap(), &directory.path);
         let to = open(&end);
         before.is_armed.store(call != "delete", Ordering::SeqCst);
         again(turn.of, call, || {

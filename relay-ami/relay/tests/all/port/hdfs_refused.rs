@@ -12,7 +12,7 @@ const MIB: u64 = 1 << 20;
 
 impl Turn {
     fn cluster(&self) -> Cluster {
-        Cluster::of(&self.of.configuration, USER).unwrap()
+        Cluster::of(&self.of.configuration, USER, None).unwrap()
     }
 
     fn room(&self, path: &str, replication: Option<u32>) -> Room {

@@ -20,7 +20,7 @@ fn a_snapshot_is_read_as_it_was_taken_whatever_becomes_of_its_directory() {
     directory.remove("removed");
     directory.write("new", b"", 4);
     let asked = Asked { path: format!("{}/.snapshot/s1/", directory.path), lands_as: None };
-    let source = HdfsSource::new(Cluster::of(&turn.of.configuration, USER).unwrap(), vec![asked]);
+    let source = HdfsSource::new(Cluster::of(&turn.of.configuration, USER, None).unwrap(), vec![asked]);
     let field = OfHdfs(directory, source);
     let names: Vec<String> = listed(&field).into_iter().map(|entry| entry.path).collect();
     assert_eq!(names, ["changed", "removed"]);
