@@ -13,7 +13,6 @@ use std::time::{Duration, SystemTime};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::Mode;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use cpt_ends_hdfs::cluster::HeldToken;
@@ -49,7 +48,7 @@ pub fn keep(options: &Options) -> Result<ExitCode, CliError> {
     // Whoever stops the unit means the other process; this one ends when that has ended.
     outlive_signals().map_err(failed)?;
     // What Hadoop writes is for nobody else.
-    rustix::process::umask(Mode::RWXG | Mode::RWXO);
+    rustix::process::umask(0o077.into());
     let made = Keeper::new(folder, &user.to_string_lossy()).and_then(|mut keeper| keeper.fetch().map(|()| keeper));
     let mut keeper = match made {
         Ok(keeper) => keeper,
