@@ -64,7 +64,7 @@ def on_server(bench: Bench, name: str, options: argparse.Namespace) -> list[Resu
     with SERVERS[name](folder, tls=not options.plain) as server:
         for case in options.cases:
             if case != LISTING:
-                run = partial(compare.run, bench, case, server, tuple(options.ways), tuple(options.peers))
+                run = partial(compare.run, bench, case, server, tuple(options.ways), tuple(options.peers), options.before)
                 results += measured(f"{case} on {name}", run, FAILURES)
     return results
 
@@ -73,6 +73,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The options."""
     parser = argparse.ArgumentParser(prog="make bench-buckets ARGS=", description=__doc__)
     parser.add_argument("--daemon", type=Path, default=DAEMON, help="the program to measure")
+    parser.add_argument("--before", type=Path, help="an earlier build, measured in turn with it and judged by nothing")
     parser.add_argument("--cases", type=names_among(CASES), default=list(CASES), help=f"of {','.join(CASES)}")
     parser.add_argument("--servers", type=names_among(SERVERS), default=list(SERVERS), help=f"of {','.join(SERVERS)}")
     parser.add_argument("--ways", type=names_among(compare.WAYS), default=list(compare.WAYS))

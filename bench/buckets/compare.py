@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -21,6 +21,7 @@ from bench.results import Result
 
 WALL_BAR, CPU_BAR = 1.03, 1.0
 OURS = "cpt"
+BEFORE = "cpt before"
 WAYS = ("up", "down")
 
 
@@ -41,6 +42,8 @@ class Comparison:
     source: Path
     sizes: Mapping[str, int]
     way: str
+    before: Path | None = None
+    """An earlier build of ours, which is measured beside it."""
 
     def move(self, client: Client) -> Used:
         """Move it once, and compare."""
@@ -59,6 +62,8 @@ class Comparison:
     def clients(self, peers: tuple[str, ...]) -> dict[str, Client]:
         """Ours, and each peer at its fastest setting."""
         found: dict[str, Client] = {OURS: Ours(self.bench, self.server, self.sizes)}
+        if self.before is not None:
+            found[BEFORE] = Ours(replace(self.bench, daemon=self.before), self.server, self.sizes)
         for peer in peers:
             candidates = self._candidates(peer)
             if len(candidates) == 1:
@@ -83,7 +88,9 @@ class Comparison:
 PEERS = ("rclone", "awscrt")
 
 
-def run(bench: Bench, name: str, server: Server, ways: tuple[str, ...], peers: tuple[str, ...]) -> list[Result]:
+def run(
+    bench: Bench, name: str, server: Server, ways: tuple[str, ...], peers: tuple[str, ...], before: Path | None = None
+) -> list[Result]:
     """Each way: our wall time over the best peer's, and our CPU time over the least of theirs."""
     dataset = DATASETS[name]
     sizes = dataset.sizes(bench.quick)
@@ -92,7 +99,7 @@ def run(bench: Bench, name: str, server: Server, ways: tuple[str, ...], peers: t
     results: list[Result] = []
     for way in ways:
         server.put(source, sizes if way == "down" else {})
-        comparison = Comparison(bench, server, dataset, source, sizes, way)
+        comparison = Comparison(bench, server, dataset, source, sizes, way, before)
         clients = comparison.clients(peers)
         sides: Mapping[str, Callable[[], Used]] = {
             who: partial(comparison.move, client) for who, client in clients.items()
@@ -120,8 +127,10 @@ def judge(case: str, found: Mapping[str, list[Used]], gigabytes: float, asked: s
     cpu = {who: median([used.cpu_seconds for used in each]) / gigabytes for who, each in found.items()}
     for who in found:
         say(f"  {case}: {who}: {wall[who]:.2f} s, {cpu[who]:.2f} CPU s/GB")
-    peers = [who for who in found if who != OURS]
+    peers = [who for who in found if who not in (OURS, BEFORE)]
     note = f"{wall[OURS]:.2f} s, {cpu[OURS]:.2f} CPU s/GB" + (f"; {asked}" if asked else "")
+    if BEFORE in found:
+        note += f"; an earlier build: {wall[BEFORE]:.2f} s, {cpu[BEFORE]:.2f} CPU s/GB"
     if not peers:
         return [Result(f"{case}: seconds", wall[OURS], "s", note=note)]
     fastest, least = min(peers, key=wall.__getitem__), min(peers, key=cpu.__getitem__)

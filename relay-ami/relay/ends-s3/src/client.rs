@@ -19,9 +19,10 @@ use tokio::runtime::Runtime;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 
+use super::calls::{Address, Calls, Limits};
 use super::fault::Fault;
 use super::persistence::persist;
-use super::ways::{Ways, is_of_the_object};
+use super::ways::{Way, Ways, is_of_the_object};
 use super::written::Written;
 
 /// Threads that run calls. A call mostly waits; encryption of what it carries is what costs.
@@ -29,7 +30,7 @@ const RUNTIME_THREADS: usize = 2;
 /// Connections with their handshakes.
 const CONNECT: Duration = Duration::from_secs(5);
 /// Without a byte in either direction for so long an attempt is given up.
-const STALLED: Duration = Duration::from_secs(20);
+pub(crate) const STALLED: Duration = Duration::from_secs(20);
 /// Bytes a second of the slowest link that still serves, and as many as no call waits for.
 const SLOWEST: u64 = 100_000;
 const LITTLE: u64 = 256 << 10;
@@ -120,9 +121,9 @@ impl Bucket {
         let config = aws_sdk_s3::Config::builder()
             .behavior_version(BehaviorVersion::latest())
             .region(Region::new(place.region.clone()))
-            .credentials_provider(setup.credentials)
+            .credentials_provider(setup.credentials.clone())
             .identity_cache(IdentityCache::no_cache())
-            .http_client(setup.http)
+            .http_client(setup.http.clone())
             .timeout_config(timeouts)
             .stalled_stream_protection(stalled)
             .retry_config(RetryConfig::standard().with_max_attempts(ATTEMPTS))
@@ -135,12 +136,16 @@ impl Bucket {
         let plain = setup.endpoint.as_deref().and_then(|endpoint| endpoint.strip_prefix("http://"));
         let plain = plain.map(|rest| rest.split('/').next().unwrap_or(rest).to_owned());
         let plain = plain.map(|host| if host.contains(':') { host } else { format!("{host}:80") });
+        let (keys, http) = (setup.credentials, setup.http);
+        let address = Address::of(&place.bucket, &place.region, setup.endpoint.as_deref())?;
         let config = match setup.endpoint {
             Some(endpoint) => config.endpoint_url(endpoint),
             None => config,
         };
         let s3 = runtime.block_on(async { Client::from_conf(config.build()) });
-        Ok(Self(Arc::new(Inner { place, ways: Ways::new(s3), plain, runtime: Some(runtime) }), Arc::default(), None))
+        let limits = Limits { connect: CONNECT, attempts: ATTEMPTS };
+        let calls = Calls::new(&http, address, place.owner.clone(), keys, limits)?;
+        Ok(Self(Arc::new(Inner { place, ways: Ways::new(s3, calls), plain, runtime: Some(runtime) }), Arc::default(), None))
     }
 
     /// The same, to which objects are written so.
@@ -168,17 +173,17 @@ impl Bucket {
 
     /// The answer of a call, by the way of its path if there is one that serves. What fails there comes again directly, for as long as it
     /// may pass: what a relay is refused, the machine itself may be granted.
-    pub(crate) async fn ask<T, F: Future<Output = Result<T, Fault>>>(&self, call: impl Fn(Client) -> F) -> Result<T, Fault> {
+    pub(crate) async fn ask<T, F: Future<Output = Result<T, Fault>>>(&self, call: impl Fn(Arc<Way>) -> F) -> Result<T, Fault> {
         let (way, direct) = (self.0.ways.of(self.2.as_deref()), self.0.ways.direct_way());
         if !Arc::ptr_eq(&way, &direct) {
-            let answer = call(way.client().clone()).await;
+            let answer = call(Arc::clone(&way)).await;
             way.note(answer.as_ref().err());
             if answer.as_ref().err().is_none_or(is_of_the_object) {
                 return answer;
             }
         }
         persist(|| async {
-            let answer = call(direct.client().clone()).await;
+            let answer = call(Arc::clone(&direct)).await;
             direct.note(answer.as_ref().err());
             answer
         })
@@ -214,7 +219,7 @@ impl Bucket {
 
     /// A call that sends so many bytes takes its time.
     pub(crate) fn sending<T, E, B>(&self, call: CustomizableOperation<T, E, B>, bytes: u64) -> CustomizableOperation<T, E, B> {
-        if bytes < LITTLE { call } else { call.config_override(within(STALLED + Duration::from_secs(bytes / SLOWEST))) }
+        if bytes < LITTLE { call } else { call.config_override(within(patience(bytes))) }
     }
 
     /// A call that may take minutes before its answer begins.
@@ -238,6 +243,11 @@ impl Bucket {
     fn runtime(&self) -> &Runtime {
         self.0.runtime.as_ref().expect("until it is dropped")
     }
+}
+
+/// How long a call may take that sends so many bytes.
+pub(crate) fn patience(bytes: u64) -> Duration {
+    if bytes < LITTLE { STALLED } else { STALLED + Duration::from_secs(bytes / SLOWEST) }
 }
 
 /// Limits of one call; the others stay.

@@ -75,10 +75,14 @@ impl Fault {
         Self::new(Meaning::Passing, why.to_string())
     }
 
-    /// Of what the client says.
+    /// Of what the SDK's client says.
     pub fn of<E: Error + ProvideErrorMetadata + 'static>(error: &SdkError<E, HttpResponse>) -> Self {
         let status = error.raw_response().map(|answer| answer.status().as_u16());
-        let code = error.code();
+        Self::told(error.code(), error.message(), status, || DisplayErrorContext(error).to_string())
+    }
+
+    /// Of a refusal's code, words and status, as far as there are any; `otherwise`: its words where there are none.
+    pub(crate) fn told(code: Option<&str>, message: Option<&str>, status: Option<u16>, otherwise: impl FnOnce() -> String) -> Self {
         let meaning = match (code, status) {
             (Some("NoSuchUpload"), _) => Meaning::NoUpload,
             (Some("NoSuchBucket"), _) => Meaning::NoBucket,
@@ -93,11 +97,11 @@ impl Fault {
             (_, None | Some(200 | 429 | 500..)) => Meaning::Passing,
             _ => Meaning::Bucket,
         };
-        let words = match (code, error.message(), status) {
+        let words = match (code, message, status) {
             (Some(code), Some(message), _) => format!("{code}: {message}"),
             (Some(code), None, _) => code.to_owned(),
             (None, _, Some(status)) if !matches!(status, 200) => format!("HTTP status {status}"),
-            _ => DisplayErrorContext(error).to_string(),
+            _ => otherwise(),
         };
         Self { meaning, status, words }
     }

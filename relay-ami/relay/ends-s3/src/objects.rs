@@ -4,14 +4,15 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use aws_sdk_s3::primitives::ByteStream;
-use aws_sdk_s3::types::ChecksumMode;
 use bytes::Bytes;
 
+use super::calls::{Get, Got, Put, Told};
 use super::checksum::Crc;
 use super::client::Bucket;
 use super::fault::{Fault, Meaning};
 use super::metadata::Kept;
 use super::persistence::persist;
+use super::written::Written;
 
 /// Bytes that are sent, again where they must be.
 #[derive(Clone)]
@@ -65,6 +66,10 @@ pub struct Head {
     pub modified_ns: i64,
 }
 
+async fn collected(got: Got) -> Result<Vec<u8>, Fault> {
+    Ok(got.body.collect().await.map_err(|error| Fault::passing(&error))?.to_vec())
+}
+
 impl Bucket {
     /// Writes an object as a whole; its entity tag.
     pub async fn put(&self, key: &str, payload: &Payload, metadata: Option<&HashMap<String, String>>) -> Result<String, Fault> {
@@ -80,52 +85,40 @@ impl Bucket {
         metadata: Option<&HashMap<String, String>>,
         only: &Only,
     ) -> Result<String, Fault> {
-        let (absent, over) = match only {
-            Only::Always => (None, None),
-            Only::WhereNothingIs => (Some("*".to_owned()), None),
-            Only::Over(etag) => (None, Some(etag.clone())),
-        };
-        let (absent, over) = (&absent, &over);
-        self.ask(|s3| async move {
-            let call = s3
-                .put_object()
-                .bucket(&self.place().bucket)
-                .key(key)
-                .set_expected_bucket_owner(self.place().owner.clone())
-                .set_metadata(metadata.cloned())
-                .set_if_none_match(absent.clone())
-                .set_if_match(over.clone())
-                .set_storage_class(self.written().class())
-                .set_tagging(self.written().tags.clone())
-                .set_server_side_encryption(self.written().encryption())
-                .set_ssekms_key_id(self.written().kms_key.clone())
-                .checksum_crc64_nvme(payload.crc().text())
-                .body(payload.stream());
-            let call = self.sending(call.customize(), payload.crc().length());
-            let call = if self.is_plain() { call } else { call.disable_payload_signing() };
-            let answer = call.send().await;
-            answer.map(|answer| answer.e_tag.unwrap_or_default()).map_err(|error| Fault::of(&error))
+        let headers = &self.headers(only);
+        self.ask(|way| async move {
+            let (key, bytes, crc) = (key, &payload.bytes, payload.crc.text());
+            way.calls().put(Put { key, bytes, crc, metadata, headers: headers.clone() }).await
         })
         .await
     }
 
+    fn headers(&self, only: &Only) -> Vec<(&'static str, String)> {
+        let condition = match only {
+            Only::Always => None,
+            Only::WhereNothingIs => Some(("if-none-match", "*".to_owned())),
+            Only::Over(etag) => Some(("if-match", etag.clone())),
+        };
+        let Written { storage_class, tags, kms_key } = self.written();
+        let class = storage_class.iter().map(|class| ("x-amz-storage-class", class.clone()));
+        let tags = tags.iter().map(|tags| ("x-amz-tagging", tags.clone()));
+        let encrypted = kms_key.iter().flat_map(|key| {
+            let by = ("x-amz-server-side-encryption", "aws:kms".to_owned());
+            [by, ("x-amz-server-side-encryption-aws-kms-key-id", key.clone())]
+        });
+        condition.into_iter().chain(class).chain(tags).chain(encrypted).collect()
+    }
+
     pub async fn head(&self, key: &str) -> Result<Head, Fault> {
         persist(|| async {
-            let call = self
-                .s3()
-                .head_object()
-                .bucket(&self.place().bucket)
-                .key(key)
-                .set_expected_bucket_owner(self.place().owner.clone())
-                .checksum_mode(ChecksumMode::Enabled);
-            let answer = call.send().await.map_err(|error| Fault::of(&error))?;
-            let size = answer.content_length.and_then(|size| size.try_into().ok()).unwrap_or(0);
+            let told = self.ways().direct_way().calls().head(key, true).await?;
+            let Told { size, etag, modified, metadata, crc, .. } = told;
             Ok(Head {
                 size,
-                kept: Kept::read(answer.metadata.as_ref()),
-                crc: answer.checksum_crc64_nvme.and_then(|text| Crc::parse(&text, size)),
-                modified_ns: answer.last_modified.and_then(|time| i64::try_from(time.as_nanos()).ok()).unwrap_or(i64::MAX),
-                etag: answer.e_tag.unwrap_or_default(),
+                etag,
+                crc: crc.and_then(|text| Crc::parse(&text, size)),
+                kept: Kept::read(Some(&metadata)),
+                modified_ns: modified.and_then(|time| i64::try_from(time.as_nanos()).ok()).unwrap_or(i64::MAX),
             })
         })
         .await
@@ -150,16 +143,9 @@ impl Bucket {
         if range.is_empty() {
             return Ok(Vec::new());
         }
-        self.ask(|s3| async move {
-            let call = s3
-                .get_object()
-                .bucket(&self.place().bucket)
-                .key(key)
-                .set_expected_bucket_owner(self.place().owner.clone())
-                .if_match(etag)
-                .range(format!("bytes={}-{}", range.start, range.end - 1));
-            let answer = call.send().await.map_err(|error| Fault::of(&error))?;
-            let bytes = answer.body.collect().await.map_err(|error| Fault::passing(&error))?.to_vec();
+        self.ask(|way| async move {
+            let get = Get { key, range: Some(range.clone()), etag: Some(etag), version_id: None };
+            let bytes = collected(way.calls().get(get).await?).await?;
             if bytes.len() as u64 != range.end - range.start {
                 return Err(Fault::passing(&format!("{} bytes of {}", bytes.len(), range.end - range.start)));
             }
@@ -170,13 +156,8 @@ impl Bucket {
 
     /// Reads a small object; none where it is not there.
     pub async fn read_whole(&self, key: &str) -> Result<Vec<u8>, Fault> {
-        persist(|| async {
-            let call = self.s3().get_object().bucket(&self.place().bucket).key(key);
-            let call = call.set_expected_bucket_owner(self.place().owner.clone());
-            let answer = call.send().await.map_err(|error| Fault::of(&error))?;
-            Ok(answer.body.collect().await.map_err(|error| Fault::passing(&error))?.to_vec())
-        })
-        .await
+        let whole = || Get { key, range: None, etag: None, version_id: None };
+        persist(|| async { collected(self.ways().direct_way().calls().get(whole()).await?).await }).await
     }
 
     /// Deletes an object that has this entity tag.

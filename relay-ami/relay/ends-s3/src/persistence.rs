@@ -48,7 +48,7 @@ impl Iterator for Pauses {
 }
 
 /// From a half to a whole: many that were throttled together do not come back together.
-fn share() -> f64 {
+pub fn share() -> f64 {
     let nanoseconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_nanos();
     0.5 + f64::from(nanoseconds % 1000) / 2000.0
 }

@@ -54,8 +54,9 @@ impl Bucket {
     }
 
     pub async fn put_part(&self, upload: &Upload, part: u64, payload: &Payload) -> Result<StoredPart, Fault> {
-        self.ask(|s3| async move {
-            let call = s3
+        self.ask(|way| async move {
+            let call = way
+                .client()
                 .upload_part()
                 .bucket(&self.place().bucket)
                 .key(&upload.key)

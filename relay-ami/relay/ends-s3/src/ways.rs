@@ -1,5 +1,6 @@
 //! The ways to a bucket: the direct one, and those through relays, each with connections of its own.
 
+use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -8,6 +9,7 @@ use aws_sdk_s3::config::retry::{RetryConfig, RetryPartition};
 use aws_smithy_runtime_api::client::http::SharedHttpClient;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::calls::Calls;
 use super::fault::{Fault, Meaning};
 use cpt_process::thread::lock;
 
@@ -33,6 +35,7 @@ pub struct Way {
     path: Arc<str>,
     generation: u64,
     client: Client,
+    calls: Calls,
     turns: Arc<Semaphore>,
     state: Mutex<State>,
 }
@@ -45,12 +48,13 @@ struct State {
 }
 
 impl Way {
-    fn new(path: Arc<str>, generation: u64, client: Client) -> Arc<Self> {
+    fn new(path: Arc<str>, generation: u64, client: Client, calls: Calls) -> Arc<Self> {
         let turns = Arc::new(Semaphore::new(AT_ONCE));
         Arc::new(Self {
             path,
             generation,
             client,
+            calls,
             turns,
             state: Mutex::new(State { rests_until: None, pause: FIRST_PAUSE, heard_at: None }),
         })
@@ -58,6 +62,11 @@ impl Way {
 
     pub const fn client(&self) -> &Client {
         &self.client
+    }
+
+    /// Calls about objects.
+    pub(crate) const fn calls(&self) -> &Calls {
+        &self.calls
     }
 
     pub async fn turn(&self) -> Option<OwnedSemaphorePermit> {
@@ -99,8 +108,8 @@ pub struct Ways {
 }
 
 impl Ways {
-    pub fn new(client: Client) -> Self {
-        Self { direct: Way::new("direct".into(), 0, client), others: Mutex::default() }
+    pub(crate) fn new(client: Client, calls: Calls) -> Self {
+        Self { direct: Way::new("direct".into(), 0, client, calls), others: Mutex::default() }
     }
 
     pub(crate) fn direct_way(&self) -> Arc<Way> {
@@ -135,19 +144,24 @@ impl Ways {
         let known = std::mem::take(&mut *others);
         *others = all
             .into_iter()
-            .map(|through| {
+            .filter_map(|through| {
                 let same = known.iter().find(|way| (&way.path, way.generation) == (&through.path, through.generation));
-                same.cloned().unwrap_or_else(|| {
-                    // What fails comes again directly, and takes nothing of what the direct way has for trying again.
-                    let config = self.direct().config().to_builder().http_client(through.http);
-                    let config = config.retry_config(RetryConfig::standard().with_max_attempts(1));
-                    let mut config = config.retry_partition(RetryPartition::custom("relays").build());
-                    if through.endpoint.is_some() {
-                        config.set_endpoint_url(through.endpoint);
-                    }
-                    Way::new(through.path, through.generation, Client::from_conf(config.build()))
-                })
+                let made =
+                    || self.made(&through).inspect_err(|error| tracing::warn!(path = &*through.path, %error, "no way to the bucket"));
+                same.cloned().or_else(|| made().ok())
             })
             .collect();
+    }
+
+    fn made(&self, through: &Through) -> io::Result<Arc<Way>> {
+        // What fails comes again directly, and takes nothing of what the direct way has for trying again.
+        let config = self.direct().config().to_builder().http_client(through.http.clone());
+        let config = config.retry_config(RetryConfig::standard().with_max_attempts(1));
+        let mut config = config.retry_partition(RetryPartition::custom("relays").build());
+        if through.endpoint.is_some() {
+            config.set_endpoint_url(through.endpoint.clone());
+        }
+        let calls = self.direct.calls.by(&through.http, through.endpoint.as_deref())?;
+        Ok(Way::new(Arc::clone(&through.path), through.generation, Client::from_conf(config.build()), calls))
     }
 }

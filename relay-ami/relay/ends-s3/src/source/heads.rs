@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use aws_sdk_s3::operation::head_object::HeadObjectOutput;
-use aws_sdk_s3::types::StorageClass;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::keys::nanoseconds;
 use super::state::tag;
+use crate::calls::Told;
 use crate::client::Bucket;
 use crate::fault::Fault;
 use crate::metadata::Kept;
@@ -53,25 +52,23 @@ impl Heads for Bucket {
 }
 
 async fn head(bucket: &Bucket, key: String) -> Result<Head, Fault> {
-    let place = bucket.place();
-    let request = bucket.s3().head_object().bucket(&place.bucket).key(key).set_expected_bucket_owner(place.owner.clone());
-    let answer = persist(|| async { request.clone().send().await.map_err(|error| Fault::of(&error)) }).await?;
+    let told = persist(|| async { bucket.ways().direct_way().calls().head(&key, false).await }).await?;
     Ok(Head {
-        size: answer.content_length.and_then(|size| u64::try_from(size).ok()).unwrap_or_default(),
-        tag: tag(answer.e_tag.as_deref().unwrap_or_default()),
-        modified_ns: answer.last_modified.as_ref().map_or(0, nanoseconds),
-        archived: archived(&answer),
-        kept: Kept::read(answer.metadata.as_ref()),
+        size: told.size,
+        tag: tag(&told.etag),
+        modified_ns: told.modified.as_ref().map_or(0, nanoseconds),
+        archived: archived(&told),
+        kept: Kept::read(Some(&told.metadata)),
     })
 }
 
 /// A copy that was restored is there as long as its header says so.
-fn archived(answer: &HeadObjectOutput) -> Option<&'static str> {
-    let cold = match answer.storage_class {
-        Some(StorageClass::Glacier) => Some("GLACIER"),
-        Some(StorageClass::DeepArchive) => Some("DEEP_ARCHIVE"),
-        _ => answer.archive_status.as_ref().map(|_| "INTELLIGENT_TIERING"),
+fn archived(told: &Told) -> Option<&'static str> {
+    let cold = match told.storage_class.as_deref() {
+        Some("GLACIER") => Some("GLACIER"),
+        Some("DEEP_ARCHIVE") => Some("DEEP_ARCHIVE"),
+        _ => told.archive_status.as_ref().map(|_| "INTELLIGENT_TIERING"),
     };
-    let is_restored = answer.restore.as_deref().is_some_and(|restore| restore.contains("ongoing-request=\"false\""));
+    let is_restored = told.restore.as_deref().is_some_and(|restore| restore.contains("ongoing-request=\"false\""));
     cold.filter(|_| !is_restored)
 }

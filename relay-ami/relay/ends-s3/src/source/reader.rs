@@ -3,14 +3,12 @@
 use std::sync::Mutex;
 use std::time::Duration;
 
-use aws_sdk_s3::Client;
-use aws_sdk_s3::config::{Builder, StalledStreamProtectionConfig};
 use aws_sdk_s3::error::DisplayErrorContext;
-use aws_sdk_s3::operation::get_object::GetObjectOutput;
 use aws_sdk_s3::primitives::ByteStream;
 use bytes::Bytes;
 use tokio::time::timeout;
 
+use crate::calls::{Get, Got};
 use crate::client::Bucket;
 use crate::fault::{Fault, Meaning};
 use crate::persistence::Pauses;
@@ -46,15 +44,15 @@ impl<'a> Reader<'a> {
     /// Asks for a range; for all where there is none.
     pub fn open(bucket: &'a Bucket, key: String, range: Option<(u64, u64)>) -> Result<Self, Fault> {
         let answer = bucket.wait(get(bucket, &key, range, None))?;
-        let length = length_of(&answer);
+        let length = answer.length;
         let (at, size) = range_of(&answer)?.unwrap_or((0, length));
         Ok(Self {
             bucket,
             key,
             size,
-            entity_tag: answer.e_tag.unwrap_or_default(),
+            entity_tag: answer.etag,
             version_id: answer.version_id.filter(|id| id != "null"),
-            modified_seconds: answer.last_modified.map_or(0, |time| time.secs()),
+            modified_seconds: answer.modified_seconds,
             body: Mutex::new(Body { stream: Some(answer.body), at, end: at + length, ready: Bytes::new() }),
         })
     }
@@ -84,7 +82,7 @@ impl<'a> Reader<'a> {
     fn ask(&self, body: &mut Body) -> Result<(), Fault> {
         let (at, end) = (body.at, body.end);
         let answer = self.bucket.wait(get(self.bucket, &self.key, Some((at, end)), Some(self)))?;
-        let (from, length) = (range_of(&answer)?.map_or(0, |(from, _)| from), length_of(&answer));
+        let (from, length) = (range_of(&answer)?.map_or(0, |(from, _)| from), answer.length);
         if (from, length) != (at, end - at) {
             return Err(Fault::new(Meaning::Object, format!("S3 has sent {length} bytes from {from} on for {} from {at} on", end - at)));
         }
@@ -111,30 +109,14 @@ impl<'a> Reader<'a> {
 }
 
 /// Asks for a range of an object; of the one that is open, where there is one.
-async fn get(bucket: &Bucket, key: &str, range: Option<(u64, u64)>, open: Option<&Reader<'_>>) -> Result<GetObjectOutput, Fault> {
-    let place = bucket.place();
-    let request = |s3: Client| {
-        s3.get_object()
-            .bucket(&place.bucket)
-            .key(key)
-            .set_expected_bucket_owner(place.owner.clone())
-            .set_range(range.map(|(at, end)| format!("bytes={at}-{}", end.saturating_sub(1))))
-            .set_if_match(open.map(|open| open.entity_tag.clone()))
-            .set_version_id(open.and_then(|open| open.version_id.clone()))
-            .customize()
-            // Whoever reads may be held up by a limit of ours for as long as that wants; silence is noticed by who waits for bytes.
-            .config_override(Builder::new().stalled_stream_protection(StalledStreamProtectionConfig::disabled()))
-            .send()
-    };
-    bucket.ask(|s3| async { request(s3).await.map_err(|error| Fault::of(&error)) }).await
-}
-
-fn length_of(answer: &GetObjectOutput) -> u64 {
-    answer.content_length.and_then(|length| u64::try_from(length).ok()).unwrap_or_default()
+async fn get(bucket: &Bucket, key: &str, range: Option<(u64, u64)>, open: Option<&Reader<'_>>) -> Result<Got, Fault> {
+    let (range, etag) = (range.map(|(at, end)| at..end), open.map(|open| &*open.entity_tag));
+    let (range, version_id) = (&range, open.and_then(|open| open.version_id.as_deref()));
+    bucket.ask(|way| async move { way.calls().get(Get { key, range: range.clone(), etag, version_id }).await }).await
 }
 
 /// First byte, and size of the object; none of an answer that has all of it.
-fn range_of(answer: &GetObjectOutput) -> Result<Option<(u64, u64)>, Fault> {
+fn range_of(answer: &Got) -> Result<Option<(u64, u64)>, Fault> {
     let Some(text) = answer.content_range.as_deref() else { return Ok(None) };
     range(text).map(Some).ok_or_else(|| Fault::new(Meaning::Object, format!("S3 has sent the range {text:?}")))
 }

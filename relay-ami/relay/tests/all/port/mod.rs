@@ -26,6 +26,7 @@ mod objects;
 mod resumed;
 pub mod s3;
 mod s3_service;
+mod s3_signed;
 mod s3_shared;
 mod shared;
 mod shared_whole;

@@ -1,0 +1,100 @@
+//! Where a bucket is called, by the SDK's own rules.
+
+use std::future::Future;
+use std::io;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use aws_sdk_s3::config::endpoint::{DefaultResolver, Params, ResolveEndpoint};
+use aws_smithy_http::label::{EncodingStrategy, fmt_string};
+use aws_smithy_types::Document;
+
+/// The beginning of the addresses of a bucket's objects, and for which region requests are signed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address {
+    base: String,
+    bucket: String,
+    pub region: String,
+}
+
+impl Address {
+    /// At an endpoint, if one is named: there is no host name per bucket then.
+    ///
+    /// # Errors
+    ///
+    /// If the SDK has no such address, or requests to it are not signed by `SigV4`.
+    pub fn of(bucket: &str, region: &str, endpoint: Option<&str>) -> io::Result<Self> {
+        let params = Params::builder().bucket(bucket).region(region).set_endpoint(endpoint.map(str::to_owned));
+        let params = params.force_path_style(endpoint.is_some()).build().map_err(io::Error::other)?;
+        let resolver = DefaultResolver::new();
+        // It is computed, not asked for.
+        let found = pin!(resolver.resolve_endpoint(&params)).poll(&mut Context::from_waker(Waker::noop()));
+        let Poll::Ready(found) = found else { return Err(io::Error::other(format!("the address of s3://{bucket} is not known yet"))) };
+        let found = found.map_err(io::Error::other)?;
+        let schemes = found.properties().get("authSchemes").and_then(Document::as_array).map(Vec::as_slice).unwrap_or_default();
+        let field = |scheme: &Document, name: &str| Some(scheme.as_object()?.get(name)?.as_string()?.to_owned());
+        let Some(scheme) = schemes.iter().find(|scheme| field(scheme, "name").as_deref() == Some("sigv4")) else {
+            return Err(io::Error::other(format!("requests to s3://{bucket} are not signed by SigV4")));
+        };
+        let region = field(scheme, "signingRegion").unwrap_or_else(|| region.to_owned());
+        Ok(Self { base: found.url().trim_end_matches('/').to_owned(), bucket: bucket.to_owned(), region })
+    }
+
+    /// The same bucket at another endpoint, if one is named.
+    ///
+    /// # Errors
+    ///
+    /// If the SDK has no such address.
+    pub fn at(&self, endpoint: Option<&str>) -> io::Result<Self> {
+        endpoint.map_or_else(|| Ok(self.clone()), |endpoint| Self::of(&self.bucket, &self.region, Some(endpoint)))
+    }
+
+    /// Whether it is called without TLS.
+    pub fn is_plain(&self) -> bool {
+        self.base.starts_with("http://")
+    }
+
+    /// Of an object; slashes of a key stay what they are.
+    pub fn object(&self, key: &str, query: &str) -> String {
+        let (base, key) = (&self.base, fmt_string(key, EncodingStrategy::Greedy));
+        if query.is_empty() { format!("{base}/{key}") } else { format!("{base}/{key}?{query}") }
+    }
+}
+
+/// As a value of a query has it.
+pub fn encoded(text: &str) -> String {
+    fmt_string(text, EncodingStrategy::Default)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_are_called_where_the_sdk_calls_them() {
+        for (bucket, region, endpoint, expected) in [
+            ("there", "eu-west-1", None, "https://there.s3.eu-west-1.amazonaws.com/k"),
+            ("there", "us-east-1", None, "https://there.s3.us-east-1.amazonaws.com/k"),
+            ("there", "cn-north-1", None, "https://there.s3.cn-north-1.amazonaws.com.cn/k"),
+            ("with.dots", "eu-west-1", None, "https://s3.eu-west-1.amazonaws.com/with.dots/k"),
+            ("there", "eu-west-1", Some("http://127.0.0.1:7000"), "http://127.0.0.1:7000/there/k"),
+            ("there", "eu-west-1", Some("https://store.example/below/"), "https://store.example/below/there/k"),
+        ] {
+            let found = Address::of(bucket, region, endpoint).unwrap();
+            assert_eq!((&*found.object("k", ""), &*found.region), (expected, region));
+        }
+    }
+
+    #[test]
+    fn a_bucket_whose_requests_are_signed_otherwise_is_refused() {
+        let why = Address::of("there--euw1-az1--x-s3", "eu-west-1", None).unwrap_err();
+        assert!(why.to_string().contains("not signed by SigV4"), "{why}");
+    }
+
+    #[test]
+    fn keys_keep_their_slashes_and_all_else_that_means_something_is_encoded() {
+        let at = Address::of("there", "eu-west-1", Some("http://h")).unwrap();
+        assert_eq!(at.object("a+b %20//é/../?#", "x=1"), "http://h/there/a%2Bb%20%2520//%C3%A9/../%3F%23?x=1");
+        assert_eq!(encoded("a/b+c"), "a%2Fb%2Bc");
+    }
+}
