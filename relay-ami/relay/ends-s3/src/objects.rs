@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use aws_sdk_s3::error::DisplayErrorContext;
 use aws_sdk_s3::primitives::ByteStream;
 use bytes::Bytes;
+use tokio::time::timeout;
 
 use super::calls::{Get, Got, Put, Told};
 use super::checksum::Crc;
-use super::client::Bucket;
+use super::client::{Bucket, STALLED};
 use super::fault::{Fault, Meaning};
 use super::metadata::Kept;
 use super::persistence::persist;
@@ -66,8 +68,16 @@ pub struct Head {
     pub modified_ns: i64,
 }
 
-async fn collected(got: Got) -> Result<Vec<u8>, Fault> {
-    Ok(got.body.collect().await.map_err(|error| Fault::passing(&error))?.to_vec())
+async fn collected(mut got: Got) -> Result<Vec<u8>, Fault> {
+    let mut bytes = Vec::new();
+    loop {
+        match timeout(STALLED, got.body.next()).await {
+            Ok(Some(Ok(more))) => bytes.extend_from_slice(&more),
+            Ok(Some(Err(error))) => return Err(Fault::passing(&DisplayErrorContext(error))),
+            Ok(None) => return Ok(bytes),
+            Err(_) => return Err(Fault::passing(&format!("no byte came for {} s", STALLED.as_secs()))),
+        }
+    }
 }
 
 impl Bucket {

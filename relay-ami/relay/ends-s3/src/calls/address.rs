@@ -31,12 +31,10 @@ impl Address {
         let found = pin!(resolver.resolve_endpoint(&params)).poll(&mut Context::from_waker(Waker::noop()));
         let Poll::Ready(found) = found else { return Err(io::Error::other(format!("the address of s3://{bucket} is not known yet"))) };
         let found = found.map_err(io::Error::other)?;
-        let schemes = found.properties().get("authSchemes").and_then(Document::as_array).map(Vec::as_slice).unwrap_or_default();
-        let field = |scheme: &Document, name: &str| Some(scheme.as_object()?.get(name)?.as_string()?.to_owned());
-        let Some(scheme) = schemes.iter().find(|scheme| field(scheme, "name").as_deref() == Some("sigv4")) else {
+        let Some(scheme) = found.auth_schemes().iter().find(|scheme| scheme.name() == "sigv4") else {
             return Err(io::Error::other(format!("requests to s3://{bucket} are not signed by SigV4")));
         };
-        let region = field(scheme, "signingRegion").unwrap_or_else(|| region.to_owned());
+        let region = scheme.get("signingRegion").and_then(Document::as_string).unwrap_or(region).to_owned();
         Ok(Self { base: found.url().trim_end_matches('/').to_owned(), bucket: bucket.to_owned(), region })
     }
 

@@ -8,16 +8,18 @@ use aws_sdk_s3::error::DisplayErrorContext;
 use aws_sigv4::http_request::SignableBody;
 use aws_smithy_async::rt::sleep::default_async_sleep;
 use aws_smithy_async::time::{SharedTimeSource, SystemTimeSource};
-use aws_smithy_runtime::client::auth::no_auth::NoAuthRuntimePluginV2;
+use aws_smithy_runtime::client::auth::no_auth::{NO_AUTH_SCHEME_ID, NoAuthScheme};
 use aws_smithy_runtime::client::identity::IdentityCache;
+use aws_smithy_runtime::client::identity::no_auth::NoAuthIdentityResolver;
 use aws_smithy_runtime::client::orchestrator::endpoints::StaticUriEndpointResolver;
 use aws_smithy_runtime::client::retries::strategy::NeverRetryStrategy;
+use aws_smithy_runtime_api::client::auth::SharedAuthScheme;
 use aws_smithy_runtime_api::client::auth::static_resolver::StaticAuthSchemeOptionResolver;
 use aws_smithy_runtime_api::client::connection::CaptureSmithyConnection;
 use aws_smithy_runtime_api::client::http::{HttpClient, HttpConnector, HttpConnectorSettings, SharedHttpClient, SharedHttpConnector};
+use aws_smithy_runtime_api::client::identity::SharedIdentityResolver;
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use aws_smithy_runtime_api::client::runtime_components::RuntimeComponents;
-use aws_smithy_runtime_api::client::runtime_plugin::RuntimePlugin;
 use aws_smithy_types::body::SdkBody;
 use bytes::Bytes;
 use tokio::time::timeout;
@@ -171,14 +173,14 @@ fn has_words(answer: &HttpResponse) -> bool {
 
 /// What the SDK's client of HTTP takes of its surroundings: a clock. It wants to be told of all else, and does not use it.
 fn components() -> io::Result<RuntimeComponents> {
-    let none = NoAuthRuntimePluginV2::new();
-    let merged = RuntimeComponents::builder("objects")
-        .with_auth_scheme_option_resolver(Some(StaticAuthSchemeOptionResolver::new(Vec::new())))
+    let components = RuntimeComponents::builder("objects")
+        .with_auth_scheme_option_resolver(Some(StaticAuthSchemeOptionResolver::new(vec![NO_AUTH_SCHEME_ID])))
+        .with_auth_scheme(SharedAuthScheme::new(NoAuthScheme::new()))
+        .with_identity_resolver(NO_AUTH_SCHEME_ID, SharedIdentityResolver::new(NoAuthIdentityResolver::new()))
         .with_endpoint_resolver(Some(StaticUriEndpointResolver::http_localhost(0)))
         .with_identity_cache(Some(IdentityCache::no_cache()))
         .with_retry_strategy(Some(NeverRetryStrategy::new()))
         .with_time_source(Some(SharedTimeSource::new(SystemTimeSource::new())))
         .with_sleep_impl(default_async_sleep());
-    let merged = none.runtime_components(&merged).into_owned();
-    merged.build().map_err(io::Error::other)
+    components.build().map_err(io::Error::other)
 }
