@@ -64,7 +64,8 @@ def on_server(bench: Bench, name: str, options: argparse.Namespace) -> list[Resu
     with SERVERS[name](folder, tls=not options.plain) as server:
         for case in options.cases:
             if case != LISTING:
-                run = partial(compare.run, bench, case, server, tuple(options.ways), tuple(options.peers), options.before)
+                ways, peers = tuple(options.ways), tuple(options.peers)
+                run = partial(compare.run, bench, case, server, ways, peers, options.before)
                 results += measured(f"{case} on {name}", run, FAILURES)
     return results
 
