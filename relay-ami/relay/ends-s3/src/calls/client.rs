@@ -159,6 +159,10 @@ impl Calls {
             headers.try_insert("x-amz-expected-bucket-owner", owner.clone()).map_err(|error| wrong(&error))?;
         }
         for (name, value) in &asked.headers {
+            // Others would be signed in another form than S3 reads them in.
+            if !value.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+                return Err(wrong(&format!("the header {name} cannot be {value:?}: it is to be printable ASCII")));
+            }
             let inserted = headers.try_insert(name.clone(), value.clone());
             inserted.map_err(|error| wrong(&format!("the header {name} cannot be {value:?}: {error}")))?;
         }

@@ -3,13 +3,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Read, Write as _};
+use std::io::{BufRead, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::SystemTime;
 
+use aws_credential_types::Credentials;
+use aws_credential_types::provider::{ProvideCredentials, SharedCredentialsProvider, future};
 use aws_lc_rs::{digest, hmac};
-use aws_sdk_dynamodb::config::{Credentials, SharedCredentialsProvider};
 use aws_sdk_dynamodb::primitives::{DateTime, DateTimeFormat};
 use cpt_control_aws::clients::http_client;
 use cpt_ends_s3::client::{Bucket, Place, Setup};
@@ -272,27 +274,27 @@ impl Drawn {
 #[test]
 fn values_of_headers_arrive_as_they_were_or_are_refused_before_anything_is_sent() {
     const PIECES: [&str; 22] =
-        ["a", "Z", "0", " ", "  ", "\t", ",", ";", "=", "\"", "'", "%20", "+", "/", "\\", ":", "é", "€", "\u{7f}", "\n", "\0", "\r\nx: y"];
+        ["a", "Z", "0", " ", "  ", ",", ";", "=", "\"", "'", "%20", "+", "/", "\\", ":", "~", "\t", "é", "€", "\u{7f}", "\n", "\r\nx: y"];
     let (service, mut sent, mut refused) = (Service::start(), 0, 0);
     let bucket = service.bucket(None, fixed());
     for seed in 0..400 {
         let mut drawn = Drawn(seed);
         // Half of them have nothing that no header has.
-        let most = if seed % 2 == 0 { 18 } else { PIECES.len() };
+        let most = if seed % 2 == 0 { 16 } else { PIECES.len() };
         let value: String = (0..drawn.below(12)).map(|_| PIECES[drawn.below(most)]).collect();
         let (key, before) = (format!("k{seed}"), service.state().asked);
         match put(&bucket, &key, &value) {
             Ok(_) => {
                 sent += 1;
                 let came = service.state().objects[&key].1["x-amz-meta-noted"].clone();
-                assert_eq!(came, value.trim_matches([' ', '\t']), "seed {seed}");
+                assert_eq!(came, value.trim_matches(' '), "seed {seed}");
             }
             Err(fault) => {
                 refused += 1;
                 assert_eq!(service.state().asked, before, "seed {seed}: {fault}");
                 assert_eq!(fault.meaning, Meaning::Object, "seed {seed}: {fault}");
                 assert!(fault.to_string().contains("x-amz-meta-noted"), "seed {seed}: {fault}");
-                assert!(value.chars().any(|one| one.is_control() && one != '\t'), "seed {seed}: {value:?}");
+                assert!(!value.bytes().all(|byte| (b' '..=b'~').contains(&byte)), "seed {seed}: {value:?}");
             }
         }
     }
@@ -317,28 +319,24 @@ fn a_clock_that_is_wrong_costs_one_request_and_no_object() {
 }
 
 /// Gives a token that is over, and from then on one that counts.
-fn renewed() -> SharedCredentialsProvider {
-    #[derive(Debug)]
-    struct Renewed(std::sync::atomic::AtomicUsize);
-    impl aws_sdk_dynamodb::config::ProvideCredentials for Renewed {
-        fn provide_credentials<'a>(&'a self) -> aws_sdk_dynamodb::config::provide_credentials::future::ProvideCredentials<'a>
-        where
-            Self: 'a,
-        {
-            let given = self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-            let token = if given == 0 { "old" } else { "new" };
-            let keys = Credentials::new("id", "secret", Some(token.to_owned()), None, "test");
-            aws_sdk_dynamodb::config::provide_credentials::future::ProvideCredentials::ready(Ok(keys))
-        }
+#[derive(Debug, Default)]
+struct Renewed(AtomicUsize);
+
+impl ProvideCredentials for Renewed {
+    fn provide_credentials<'a>(&'a self) -> future::ProvideCredentials<'a>
+    where
+        Self: 'a,
+    {
+        let token = if self.0.fetch_add(1, Ordering::SeqCst) == 0 { "old" } else { "new" };
+        future::ProvideCredentials::ready(Ok(Credentials::new("id", "secret", Some(token.to_owned()), None, "test")))
     }
-    SharedCredentialsProvider::new(Renewed(std::sync::atomic::AtomicUsize::new(0)))
 }
 
 #[test]
 fn keys_are_asked_for_before_each_attempt() {
     let service = Service::start();
     service.state().token = Some("new");
-    put(&service.bucket(None, renewed()), "a", "1").unwrap();
+    put(&service.bucket(None, SharedCredentialsProvider::new(Renewed::default())), "a", "1").unwrap();
     assert_eq!(service.state().refused, ["another token"]);
     assert_eq!(service.state().objects["a"].1["x-amz-security-token"], "new");
 }
@@ -350,9 +348,10 @@ fn a_success_that_holds_an_error_is_none() {
     service.state().said = vec![(200, "InternalError"), (200, "SlowDown")];
     put(&bucket, "a", "1").unwrap();
     assert_eq!(service.state().asked, 3);
-    service.state().said = vec![(200, "AccessDenied")];
-    let fault = put(&bucket, "a", "1").unwrap_err();
-    assert_eq!(fault.to_string(), "AccessDenied: so it is");
+    // Whatever it is.
+    service.state().said = vec![(200, "Unheard")];
+    put(&bucket, "a", "1").unwrap();
+    assert_eq!(service.state().asked, 5);
 }
 
 #[test]
