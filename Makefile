@@ -185,7 +185,7 @@ test-daemon: | .tools/stamp
 # Files outside tests/chaos of which `make test` runs a part.
 CHAOS = tests/chaos tests/release/test_release.py $(shell grep -rl --include="*.py" "from tests.chaos.extent import" tests/e2e tests/page tests/relay_ami tests/local)
 kerberos:  ## The client of HDFS with a real KDC and a secure Hadoop; needs krb5-kdc, 3 minutes
-	@cd $(CRATE) && CPT_CHAOS=full RUST_TEST_THREADS=1 ./cargo-checked test -p cpt-ends-hdfs --lib kerberos_tests
+	@cd $(CRATE) && CPT_CHAOS=full RUST_TEST_THREADS=1 ./cargo-checked test --workspace --exclude cpt-relay-fuzz --lib kerberos_tests
 
 chaos privileges: WORKERS := 3
 chaos: synth browser $(LABORATORY) faults model seats kerberos  ## Everything that tests can break (`make test` runs a part), 80 minutes; needs root for all of it
