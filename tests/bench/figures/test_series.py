@@ -54,8 +54,13 @@ def test_docs_show_every_plot_and_no_other() -> None:
     shown = set(re.findall(r"figures/([a-z0-9-]+\.svg)", DOCS))
     numbers = [*FIGURES, *(plot.number for plot in hdfs_figures())]
     drawn = {f"figure-{number.replace('.', '-')}.svg" for number in numbers} | {"sample-integration.svg"}
-    others = {path.name for path in (ROOT / "docs" / "figures").glob("routes-*.svg")}
+    others = {path.name for kind in ("routes", "hdfs") for path in (ROOT / "docs" / "figures").glob(f"{kind}-*.svg")}
     assert shown == drawn == {path.name for path in (ROOT / "docs" / "figures").iterdir()} - others
+
+
+@pytest.mark.parametrize("plot", sorted((ROOT / "docs" / "figures").glob("hdfs-*.svg")), ids=lambda path: path.name)
+def test_the_comparison_shows_each_plot_beside_distcp(plot: Path) -> None:
+    assert f"figures/{plot.name}" in (ROOT / "docs" / "comparison.md").read_text()
 
 
 @pytest.mark.parametrize("plot", sorted((ROOT / "docs" / "figures").glob("routes-*.svg")), ids=lambda path: path.name)
