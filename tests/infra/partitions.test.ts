@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import * as path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { readSettings } from '../../infra/lib/config';
@@ -56,14 +56,18 @@ function* suffixed(value: unknown): Generator<string[]> {
   } else if (typeof value === 'object' && value !== null) for (const one of Object.values(value)) yield* suffixed(one);
 }
 
-const CRATES = ['src', 'wire', 'process', 'record', 'ends', 'ends-posix', 'ends-s3', 'control', 'control-aws', 'command-line'];
-const SOURCES = ['infra', 'statemachine', 'lambdas', 'cli', 'relay-ami/image', ...CRATES.map((crate) => `relay-ami/relay/${crate}`)];
+const RELAY = 'relay-ami/relay';
+/** Folders of the daemon's crates; `fuzz` is for tests alone. */
+const CRATES = readdirSync(path.join(ROOT, RELAY)).filter(
+  (name) => name === 'src' || (name !== 'fuzz' && existsSync(path.join(ROOT, RELAY, name, 'Cargo.toml'))),
+);
+const SOURCES = ['infra', 'statemachine', 'lambdas', 'cli', 'relay-ami/image', ...CRATES.map((crate) => `${RELAY}/${crate}`)];
 
 function* files(folder: string): Generator<string> {
   for (const name of readdirSync(folder)) {
     const file = path.join(folder, name);
     if (statSync(file).isDirectory()) yield* files(file);
-    else if (/\.(py|ts|rs|sh|json|toml|service)$/.test(name)) yield file;
+    else if (/\.(py|ts|rs|sh|json|toml|service)$/.test(name) && !name.endsWith('_tests.rs')) yield file;
   }
 }
 

@@ -177,6 +177,7 @@ def scan_destination(transfer: AcceptedTransfer, control: Control) -> Command:
         **_destination(transfer),
         **_kept(transfer),
         **of_bucket,
+        **({"dryRun": True} if transfer.request.dry_run else {}),
         "side": "destination",
     }
 

@@ -20,7 +20,7 @@ use cpt_ends_s3::source::BucketSource;
 use cpt_ends_s3::written::Written;
 use cpt_relay::control::Control;
 use cpt_relay::defaults::THREADS_AT_ONCE;
-use cpt_relay::documents::command::{Receive, ScanSource};
+use cpt_relay::documents::command::{Receive, ScanDestination, ScanSource};
 use cpt_relay::documents::end::{
     DestinationBucket, DestinationEnd, HdfsDestination, HdfsSource, MachineDestination, SourceBucket, SourceEnd,
 };
@@ -117,6 +117,20 @@ pub fn destination(end: &DestinationEnd, keep: Option<&KeepName>, asker: &Asker<
         DestinationEnd::Machine(end) => Ok(Box::new(directory(end, keep, asker.transfer))),
         DestinationEnd::Bucket(end) => Ok(Box::new(bucket_destination(end, keep, (Seat::RECEIVER, asker))?)),
         DestinationEnd::Hdfs(end) => Ok(Box::new(destination_in_hdfs(end, keep)?)),
+    }
+}
+
+/// The destination of a survey.
+pub fn surveyed_destination(scan: &ScanDestination, asker: &Asker<'_>) -> Result<Box<dyn Destination>, CliError> {
+    let keep = scan.keep_replaced.as_ref();
+    match &scan.end {
+        // Machines of one transfer try beside each other.
+        DestinationEnd::Hdfs(end) if !scan.dry_run => {
+            let machine = rustix::system::uname();
+            let machine = machine.nodename().to_string_lossy().replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
+            Ok(Box::new(destination_in_hdfs(end, keep)?.tried_by(format!("{}-{machine}", scan.transfer_id))))
+        }
+        end => destination(end, keep, asker),
     }
 }
 

@@ -161,7 +161,7 @@ fn obey(
             }
             let control = scan.control.as_ref().map(alone).transpose()?;
             let asker = asker(control.as_ref(), &scan.transfer_id, stop);
-            print_json(&kinds::destination(&scan.end, scan.keep_replaced.as_ref(), &asker)?.room().survey())
+            print_json(&kinds::surveyed_destination(&scan, &asker)?.room().survey())
         }
         Command::ScanDigests(scan) => {
             let control = alone(&scan.control)?;

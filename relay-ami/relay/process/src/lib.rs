@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+pub mod held;
 pub mod stop;
 pub mod thread;
 

@@ -30,6 +30,7 @@ mod many_senders;
 mod mesh;
 mod mirror;
 mod mounts_below;
+mod nobody;
 mod overwrite;
 mod paths;
 mod pauses;

@@ -7,6 +7,7 @@ use cpt_relay::documents::chunk::ChunkState;
 use cpt_relay::send;
 
 use crate::harness::{Transfer, noise, path, wait_for};
+use crate::nobody::nobody;
 
 #[test]
 fn two_relays_feed_three_over_all_six_paths() {
@@ -44,7 +45,7 @@ fn two_relays_feed_three_over_all_six_paths() {
 fn a_shared_relay_that_is_gone_is_reported_for_each_of_its_paths_while_the_others_carry_all() {
     let mut transfer = Transfer::plan(32 << 10, None, |root| std::fs::write(root.join("large"), noise(8, 3_000_000)).unwrap());
     let (receiver, first, second, far) = (transfer.receive(), transfer.relay(), transfer.relay(), transfer.relay());
-    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string().parse().unwrap();
+    let gone = nobody();
     let pair = |name: &str, hops: [SocketAddrV4; 2]| path(name, &hops, receiver.address);
     transfer.members(vec![
         pair("pair-0-0", [first.address, gone]),

@@ -9,6 +9,7 @@ use cpt_relay::documents::membership::Probe;
 use cpt_relay::{receive, send};
 
 use crate::harness::{Transfer, noise, path, wait_for};
+use crate::nobody::nobody;
 
 const CHUNK: u64 = 64 << 10;
 
@@ -46,7 +47,7 @@ fn a_dead_relay_is_reported_once_and_its_replacement_goes_on() {
     let mut transfer = Transfer::plan(CHUNK, Some(5), two_megabytes);
     let (receiver, near, far) = (transfer.receive(), transfer.relay(), transfer.relay());
     // Nobody listens there: the relay's instance is gone.
-    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string().parse().unwrap();
+    let gone = nobody();
     transfer.members(vec![path("pair-0", &[near.address, gone], receiver.address)]);
     let sender = transfer.send(None);
     let lost = transfer.wait_for_event("Relay Lost");
@@ -116,14 +117,14 @@ fn a_pre_test_writes_both_rates_for_its_generation_while_data_flows() {
 fn one_probe_within_the_region_is_enough_and_goes_to_a_path_that_answered() {
     let mut transfer = Transfer::plan(CHUNK, None, two_megabytes);
     let relays: Vec<_> = (0..6).map(|_| transfer.relay()).collect();
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string().parse().unwrap();
+    let there = nobody();
     let names = ["pair-1", "pair-2", "pair-3"];
     let mut probes: Vec<_> = names
         .iter()
         .zip(relays.chunks(2))
-        .map(|(name, two)| Probe { path: path(name, &[two[0].address, two[1].address], nobody), seconds: 0.2, measure_from: 0 })
+        .map(|(name, two)| Probe { path: path(name, &[two[0].address, two[1].address], there), seconds: 0.2, measure_from: 0 })
         .collect();
-    probes.push(Probe { path: path("broken", &[relays[0].address, nobody], nobody), seconds: 0.2, measure_from: 0 });
+    probes.push(Probe { path: path("broken", &[relays[0].address, there], there), seconds: 0.2, measure_from: 0 });
     transfer.members_with_probes(vec![], probes);
     let sender = transfer.send(None);
     let results: Vec<_> = names.map(|name| wait_for("probe result", || transfer.record(&format!("probe-{name}")))).into();
@@ -144,9 +145,9 @@ fn one_probe_within_the_region_is_enough_and_goes_to_a_path_that_answered() {
 fn a_probe_of_one_hop_measures_from_here_to_that_relay_and_needs_no_receiver() {
     let mut transfer = Transfer::plan(CHUNK, None, two_megabytes);
     let (near, far) = (transfer.relay(), transfer.relay());
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string().parse().unwrap();
+    let there = nobody();
     let [direct, nowhere, pair] = [("direct", vec![far.address]), ("pair-9", vec![]), ("pair-1", vec![near.address, far.address])]
-        .map(|(name, hops)| Probe { path: path(name, &hops, nobody), seconds: 0.2, measure_from: 0 });
+        .map(|(name, hops)| Probe { path: path(name, &hops, there), seconds: 0.2, measure_from: 0 });
     transfer.members_with_probes(vec![], vec![pair, direct, nowhere]);
     let sender = transfer.send(None);
     wait_for("the last result", || transfer.record("probe-pair-1"));
@@ -167,14 +168,11 @@ fn a_probe_of_one_hop_measures_from_here_to_that_relay_and_needs_no_receiver() {
 fn a_probe_may_begin_at_a_later_relay_and_tells_what_it_measured_before_a_hop_failed() {
     let mut transfer = Transfer::plan(CHUNK, None, two_megabytes);
     let relays = [transfer.relay(), transfer.relay(), transfer.relay()];
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string().parse().unwrap();
+    let there = nobody();
     let [first, second, third] = relays.each_ref().map(|relay| relay.address);
-    let probe = |name, hops: &[_], measure_from| Probe { path: path(name, hops, nobody), seconds: 0.2, measure_from };
-    let probes = vec![
-        probe("later", &[first, second, third], 1),
-        probe("broken", &[first, second, nobody], 0),
-        probe("beyond", &[first, second], 1),
-    ];
+    let probe = |name, hops: &[_], measure_from| Probe { path: path(name, hops, there), seconds: 0.2, measure_from };
+    let probes =
+        vec![probe("later", &[first, second, third], 1), probe("broken", &[first, second, there], 0), probe("beyond", &[first, second], 1)];
     transfer.members_with_probes(vec![], probes);
     let sender = transfer.send(None);
     let result = |name| wait_for("probe result", || transfer.record(name));
@@ -210,7 +208,7 @@ fn a_sender_without_a_path_advances_though_it_sends_nothing() {
 fn a_pre_test_of_a_dead_relay_writes_why() {
     let mut transfer = Transfer::plan(CHUNK, None, two_megabytes);
     let receiver = transfer.receive();
-    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string().parse().unwrap();
+    let gone = nobody();
     let pair = path("pair-0", &[gone, gone], receiver.address);
     transfer.members_with_probes(vec![], vec![Probe { path: pair, seconds: 0.4, measure_from: 0 }]);
     let sender = transfer.send(None);

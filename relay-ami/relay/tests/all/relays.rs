@@ -9,6 +9,7 @@ use cpt_relay::transport::route::Router;
 use cpt_relay::wire::route::{Action, RouteHeader, STATUS_UNREACHABLE};
 
 use crate::harness::{Transfer, path};
+use crate::nobody::nobody;
 
 fn transfer() -> Transfer {
     Transfer::plan(64 << 10, None, |_| {})
@@ -39,7 +40,7 @@ fn only_headers_signed_for_this_challenge_are_served() {
     assert_eq!(answered(relay.address, |_| header("t-1").sign(&[0; 32], key)), b"", "another challenge");
     assert_eq!(answered(relay.address, |challenge| header("t-2").sign(challenge, key)), b"", "another transfer");
     assert_eq!(answered(relay.address, |challenge| other.sign(challenge, key)), b"", "another relay");
-    let refused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string().parse().unwrap();
+    let refused = nobody();
     let right = RouteHeader { action: Action::Forward(refused), ..header("t-1") };
     assert_eq!(answered(relay.address, |challenge| right.sign(challenge, key)), [STATUS_UNREACHABLE], "the right one");
     assert_eq!(answered(relay.address, |_| vec![0xff; 4096]), b"", "too long");
@@ -51,7 +52,7 @@ fn only_headers_signed_for_this_challenge_are_served() {
 fn an_unreachable_next_hop_is_blamed() {
     let transfer = transfer();
     let relay = transfer.relay();
-    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string().parse().unwrap();
+    let gone = nobody();
     let error = transfer.router().open(&path("pair-0", &[relay.address, gone], gone)).unwrap_err();
     assert_eq!(error.suspect, Some(format!("node-{}", gone.port())), "{error}");
     relay.stop.request();

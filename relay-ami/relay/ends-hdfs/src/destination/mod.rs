@@ -51,12 +51,19 @@ pub struct HdfsDestination {
     stored: Stored,
     seat: Seat,
     has_others: bool,
+    tried_by: Option<String>,
 }
 
 impl HdfsDestination {
     #[must_use]
     pub fn new(cluster: Cluster, path: &str) -> Self {
-        Self { cluster, path: plain(path), stored: Stored::default(), seat: Seat::RECEIVER, has_others: false }
+        Self { cluster, path: plain(path), stored: Stored::default(), seat: Seat::RECEIVER, has_others: false, tried_by: None }
+    }
+
+    /// The same, whose room is found out by writing a byte, too: of nobody else of this name at this time.
+    #[must_use]
+    pub fn tried_by(self, name: String) -> Self {
+        Self { tried_by: Some(name), ..self }
     }
 
     /// The same, whose files are stored so.
@@ -103,7 +110,7 @@ impl Destination for HdfsDestination {
     }
 
     fn room(&self) -> Room {
-        room::room(&self.cluster, &self.path, self.stored)
+        room::room(&self.cluster, &self.path, self.stored, self.tried_by.as_deref())
     }
 
     fn view(&self) -> io::Result<Box<dyn View + '_>> {

@@ -21,8 +21,8 @@ const COUNTING: Duration = Duration::from_secs(15);
 /// Names that a transfer has beside the files: its folder, a plan's, and for each of 16 receivers that follow one another once four more.
 const OWN_NAMES: u64 = 3 + 16 * 2 * 4;
 
-pub fn room(cluster: &Cluster, path: &str, stored: Stored) -> Room {
-    let looked = look(cluster, path, stored);
+pub fn room(cluster: &Cluster, path: &str, stored: Stored, tried_by: Option<&str>) -> Room {
+    let looked = look(cluster, path, stored, tried_by);
     let mut room =
         looked.unwrap_or_else(|error| Room { problem: Some(Problem::of(path.as_bytes(), error.to_string())), ..Room::default() });
     match way(cluster, path) {
@@ -32,7 +32,7 @@ pub fn room(cluster: &Cluster, path: &str, stored: Stored) -> Room {
     room
 }
 
-fn look(cluster: &Cluster, path: &str, stored: Stored) -> io::Result<Room> {
+fn look(cluster: &Cluster, path: &str, stored: Stored, tried_by: Option<&str>) -> io::Result<Room> {
     let client = cluster.client();
     let failed = |error: hdfs_native::HdfsError| of_data(&error, path);
     if cluster.persist(|| client.is_in_safe_mode()).map_err(failed)? {
@@ -41,13 +41,17 @@ fn look(cluster: &Cluster, path: &str, stored: Stored) -> io::Result<Room> {
     let (_, usual) = cluster.persist(|| client.defaults()).map_err(failed)?;
     let free = cluster.persist(|| client.free_bytes()).map_err(failed)?;
     let there = nearest(cluster, &plain(path))?;
-    let replicas = trial(cluster, &there, stored)?;
-    if let Some(asked) = stored.replication.filter(|asked| replicas < *asked) {
-        let why = format!("replication {asked} is asked for, and the name node finds {replicas} data nodes that take a block");
-        return Err(io::Error::other(why));
+    let mut replication = stored.replication.unwrap_or(usual);
+    if let Some(name) = tried_by {
+        let replicas = trial(cluster, &there, stored, name)?;
+        if let Some(asked) = stored.replication.filter(|asked| replicas < *asked) {
+            let why = format!("replication {asked} is asked for, and the name node finds {replicas} data nodes that take a block");
+            return Err(io::Error::other(why));
+        }
+        // Where the cluster's own replication is more than it has nodes, each block has as many replicas as there are nodes.
+        replication = replication.min(replicas);
     }
-    // Where the cluster's own replication is more than it has nodes, each block has as many replicas as there are nodes.
-    let replication = u64::from(stored.replication.unwrap_or_else(|| usual.min(replicas))).max(1);
+    let replication = u64::from(replication).max(1);
     let mut room = Room { bytes: Some(free / replication), ..Room::default() };
     for directory in above(&there) {
         limit(&mut room, &directory, quota(cluster, &directory), replication);

@@ -2,12 +2,12 @@
 //! a permission, a full quota, and data nodes that are not there, have no room, or cannot be reached from this machine.
 
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use bytes::Bytes;
+use cpt_process::held::HeldSignals;
 use hdfs_native::{HdfsError, WriteOptions};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::Stored;
 use super::dress::AS_IT_IS;
@@ -20,11 +20,15 @@ const BLOCK_BYTES: u64 = 1 << 20;
 /// Three data nodes of one pipeline that are asked for, do not answer, and are done without.
 const LONGEST: Duration = Duration::from_secs(90);
 
-/// Returns the number of data nodes that have taken a block in this directory, one for each replica.
-pub fn trial(cluster: &Cluster, directory: &str, stored: Stored) -> io::Result<u32> {
+/// How soon a signal is heard that has come in the meantime.
+const HEARD: Duration = Duration::from_millis(50);
+
+/// Returns the number of data nodes that have taken a block in this directory, one for each replica. A process that is told to end
+/// removes the file first. One that is killed leaves it, and whoever tries again by this name replaces and removes it.
+pub fn trial(cluster: &Cluster, directory: &str, stored: Stored, name: &str) -> io::Result<u32> {
     let client = cluster.client();
     let before = cluster.persist(|| client.get_file_info(directory)).map_err(|error| of_data(&error, directory))?;
-    let path = join(directory, &format!("{PARTIAL}trial-{}", unused()));
+    let path = join(directory, &format!("{PARTIAL}trial-{name}"));
     let options = WriteOptions::default().permission(0o600).create_parent(false).overwrite(true);
     let options = WriteOptions { replication: stored.replication, block_size: Some(stored.block_bytes.unwrap_or(BLOCK_BYTES)), ..options };
     let writing = async {
@@ -34,20 +38,26 @@ pub fn trial(cluster: &Cluster, directory: &str, stored: Stored) -> io::Result<u
         file.close().await?;
         Ok::<usize, HdfsError>(replicas)
     };
-    let written = cluster.wait(async { timeout(LONGEST, writing).await });
+    let signals = HeldSignals::hold()?;
+    let told = async {
+        while !signals.have_come() {
+            sleep(HEARD).await;
+        }
+    };
+    let written = cluster.wait(async {
+        tokio::select! {
+            written = timeout(LONGEST, writing) => Some(written),
+            () = told => None,
+        }
+    });
     let _ = cluster.wait(async {
         let _ = client.delete(&path, false).await;
         // Its time may be a source's. Only the directory's owner may put it back.
         client.set_times(directory, before.modification_time, AS_IT_IS).await
     });
+    drop(signals);
+    let written = written.ok_or(io::ErrorKind::Interrupted)?;
     let stuck = |_| io::Error::other(format!("{directory}: a byte was not taken within {} s", LONGEST.as_secs()));
     let replicas = written.map_err(stuck)?.map_err(|error| of_name_node(&error, directory))?;
     Ok(u32::try_from(replicas).unwrap_or(u32::MAX))
-}
-
-/// A number that no trial beside this one has.
-fn unused() -> String {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-    format!("{since:x}-{:x}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }

@@ -1,5 +1,9 @@
 //! What keeps HDFS from being an end is said by the survey, before anything costs money. With `make chaos`.
 
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
 use cpt_ends_hdfs::cluster::Cluster;
 use cpt_ends_hdfs::destination::{HdfsDestination, Stored};
 use cpt_ends_hdfs::source::{Asked, HdfsSource};
@@ -17,7 +21,7 @@ impl Turn {
 
     fn room(&self, path: &str, replication: Option<u32>) -> Room {
         let stored = Stored { replication, block_bytes: None };
-        HdfsDestination::new(self.cluster(), path).storing(stored).room()
+        HdfsDestination::new(self.cluster(), path).storing(stored).tried_by("t-here".to_owned()).room()
     }
 
     /// Why nothing can be written there.
@@ -113,4 +117,52 @@ fn a_directory_that_the_user_may_not_write_is_refused() {
     let Some(turn) = turn() else { return };
     let refusal = turn.refusal("/new", None);
     assert!(refusal.contains("Permission denied: user=etl, access=WRITE"), "{refusal}");
+}
+
+/// The daemon's survey of a destination, as a process that has been started.
+fn survey(turn: &Turn, path: &str, dry_run: bool) -> Child {
+    let file = std::env::temp_dir().join(format!("cpt-survey-{}-{dry_run}.json", std::process::id()));
+    let end = format!(r#"{{"kind":"hdfs","user":"{USER}","path":"{path}"}}"#);
+    let head = r#""schemaVersion":1,"role":"scan","transferId":"t","side":"destination""#;
+    std::fs::write(&file, format!(r#"{{{head},"end":{end},"dryRun":{dry_run}}}"#)).unwrap();
+    let mut command = Command::new(std::env::var_os("CARGO_BIN_EXE_cpt-laboratory").expect("cargo sets it"));
+    command.args(["scan", "--command"]).arg(&file).env("HADOOP_CONF_DIR", &turn.of.configuration);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+#[test]
+fn the_survey_of_a_dry_run_writes_nothing_not_even_for_a_moment() {
+    let Some(turn) = turn() else { return };
+    let said = |path: &str, dry_run| {
+        let ended = survey(&turn, path, dry_run).wait_with_output().unwrap();
+        String::from_utf8_lossy(&ended.stdout).into_owned() + &String::from_utf8_lossy(&ended.stderr)
+    };
+    // Where this user may write nothing, whoever tries is told so.
+    let (tried, looked) = (said("/new", false), said("/new", true));
+    assert!(tried.contains("Permission denied: user=etl, access=WRITE"), "{tried}");
+    assert!(looked.contains(r#""freeBytes""#) && !looked.contains("denied"), "{looked}");
+}
+
+#[test]
+fn a_survey_that_is_told_to_end_within_its_trial_leaves_no_file_and_a_killed_one_leaves_it_to_the_next() {
+    let Some(turn) = turn() else { return };
+    let directory = Directory::of(turn.of);
+    let nodes = ["data-0", "data-1", "data-2"];
+    for (signal, number, is_left) in [("TERM", 15, false), ("INT", 2, false), ("KILL", 9, true)] {
+        nodes.iter().for_each(|node| turn.of.tell(&format!("halt {node}")));
+        let mut begun = survey(&turn, &directory.path, false);
+        while directory.names("").is_empty() {
+            assert!(begun.try_wait().unwrap().is_none(), "it has ended before it tried");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let id = begun.id().to_string();
+        assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
+        let ended = begun.wait().unwrap();
+        assert_eq!(ended.signal(), Some(number), "it ends by the signal: {ended}");
+        assert_eq!(directory.names("").len(), usize::from(is_left), "{signal}");
+        nodes.iter().for_each(|node| turn.of.tell(&format!("resume {node}")));
+    }
+    let again = survey(&turn, &directory.path, false).wait_with_output().unwrap();
+    assert!(again.status.success(), "{}", String::from_utf8_lossy(&again.stderr));
+    assert_eq!(directory.names(""), Vec::<String>::new());
 }

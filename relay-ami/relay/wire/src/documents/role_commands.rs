@@ -92,6 +92,9 @@ command!(
         /// At the top of the destination: what is replaced will be kept there.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         keep_replaced: Option<KeepName>,
+        /// Nothing at the destination changes, not even for a moment: HDFS is not tried with a byte.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        dry_run: bool,
     }
 );
 command!(
