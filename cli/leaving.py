@@ -54,6 +54,9 @@ def leave(
     if yes:
         for tie in undoable:
             _undo(tie, as_json=as_json)
+        # A machine that was told to stop has written its last into a bucket that was empty by then.
+        for tie in [late for late in ties(aws, enrolled) if late.undo is not None]:
+            _undo(tie, as_json=as_json)
         found = [*start_ties(aws), *running(aws), *ties(aws, enrolled)]
     _tell(found, as_json=as_json)
     if any(tie.status == "holds" for tie in found):

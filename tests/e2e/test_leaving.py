@@ -11,7 +11,7 @@ from cli.exit_codes import ExitCode
 from local.cloud import ASSEMBLY, LocalCloud
 from local.config import LocalConfig
 from local.endpoints import TRUST
-from tests.e2e.account import HOME, LARGE, OTHER, SLOW_MBPS, Account
+from tests.e2e.account import HOME, LARGE, OTHER, Account
 from tests.e2e.cdk import cdk_of, leave, statuses
 from tests.e2e.files import make_files
 from tests.e2e.people import having
@@ -131,8 +131,7 @@ def test_nothing_is_left_after_the_documented_set_up(removed: Removed, monkeypat
     tables = cloud.client("dynamodb")
     tables.update_table(TableName="cpt-nodes", DeletionProtectionEnabled=True)
     source = make_files(removed.work / "set", large_bytes=LARGE)
-    slow = account.request(source, removed.work / "out", relays={"pairs": 1}, bandwidthLimitMbps=SLOW_MBPS)
-    arn = account.start(slow, "running")
+    arn = account.start_slowly(account.request(source, removed.work / "out", relays={"pairs": 1}), "running")
     cloud.wait_for(lambda: account.progress("running").get("bytes"), 60)
     # One that comes more often could start a transfer in the middle of the removal.
     (removed.work / "request.json").write_text(json.dumps(account.request(source, removed.work / "more")))

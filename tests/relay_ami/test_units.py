@@ -22,7 +22,8 @@ ALL_KEPT = '{"preserve":{"owners":"names","xattrs":true,"acls":true,"specialFile
 
 def properties(role: str, command: str = "{}") -> list[str]:
     scripts = " ".join(f'. "{ROOT}/infra/ssm-documents/{name}.sh";' for name in ("kept", "properties"))
-    call = f'run=/opt/cpt/run/t; private=/run/cpt/t; {scripts} unit_properties {role} \'"/data/with \\"quotes\\" and space"\' "$0"'
+    folders = "run=/opt/cpt/run/t; private=/run/cpt/t;"
+    call = f'{folders} {scripts} unit_properties {role} \'"/data/with \\"quotes\\" and space"\' "$0"'
     return subprocess.run(["sh", "-euc", call, command], capture_output=True, text=True, check=True).stdout.splitlines()
 
 
