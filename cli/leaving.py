@@ -52,11 +52,11 @@ def leave(
         _tell(found, as_json=False)
         yes = typer.confirm(f"Undo {len(undoable)} of them, as each says?", err=True)
     if yes:
-        for tie in undoable:
-            _undo(tie, as_json=as_json)
+        refused = {(tie.region, tie.about) for tie in undoable if not _undo(tie, as_json=as_json)}
         # A machine that was told to stop has written its last into a bucket that was empty by then.
-        for tie in [late for late in ties(aws, enrolled) if late.undo is not None]:
-            _undo(tie, as_json=as_json)
+        for tie in list(ties(aws, enrolled)):
+            if tie.undo is not None and (tie.region, tie.about) not in refused:
+                _undo(tie, as_json=as_json)
         found = [*start_ties(aws), *running(aws), *ties(aws, enrolled)]
     _tell(found, as_json=as_json)
     if any(tie.status == "holds" for tie in found):
@@ -85,7 +85,7 @@ def ties(aws: Aws, enrolled: Iterable[str] | None) -> Ties:
         yield Tie("stays", region, "CDKToolkit", message)
 
 
-def _undo(tie: Tie, *, as_json: bool) -> None:
+def _undo(tie: Tie, *, as_json: bool) -> bool:
     assert tie.undo is not None  # noqa: S101 - only those are chosen
     done = "undone"
     try:
@@ -96,6 +96,7 @@ def _undo(tie: Tie, *, as_json: bool) -> None:
         say(json.dumps({**tie.to_document(), "result": done}))
     else:
         say(f"{tie.region} {tie.about}: {tie.message}; {tie.remedy}: {done}")
+    return done == "undone"
 
 
 def _tell(found: list[Tie], *, as_json: bool) -> None:
