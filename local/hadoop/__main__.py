@@ -7,6 +7,7 @@ input end and start daemons, `name`, `standby` or `data-0`, `data-1`, …; each 
     start NAME
     activate NAME   of two name nodes this one serves from now on
     halt NAME       it keeps its connections and answers nothing; `resume NAME`
+    drop NAME       packets to it and from it are lost, other ones of its machine are not; needs root and nft
     whole           all daemons run, whatever was done to them, and the data nodes are live
     live COUNT      wait until the name node serves, and so many data nodes are live
 
@@ -28,6 +29,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from local.hadoop import ports
+from local.hadoop.black_hole import BlackHole
 from local.hadoop.cluster import HadoopCluster
 from local.hadoop.errors import HadoopError, HadoopMissingError
 from local.hadoop.jars import DigestError
@@ -116,13 +118,17 @@ def _serve(cluster: HadoopCluster, script: Path) -> None:
         pids=_pids(cluster),
         **_keys(cluster.options.security),
     )
-    for line in sys.stdin:
-        try:
-            _obey(cluster, line.split())
-        except (HadoopError, TimeoutError, ValueError) as error:
-            _say(error=f"{line.strip()}: {error}")
-        else:
-            _say(pids=_pids(cluster))
+    hole = BlackHole()
+    try:
+        for line in sys.stdin:
+            try:
+                _obey(cluster, hole, line.split())
+            except (HadoopError, TimeoutError, ValueError) as error:
+                _say(error=f"{line.strip()}: {error}")
+            else:
+                _say(pids=_pids(cluster))
+    finally:
+        hole.lift()
 
 
 def _keys(security: Security | None) -> dict[str, object]:
@@ -132,7 +138,7 @@ def _keys(security: Security | None) -> dict[str, object]:
     return {"keys": keys, "krb5": str(security.kdc.configuration)}
 
 
-def _obey(cluster: HadoopCluster, words: list[str]) -> None:
+def _obey(cluster: HadoopCluster, hole: BlackHole, words: list[str]) -> None:
     """Do what a line asks for. Raises HadoopError, TimeoutError or ValueError."""
     match words:
         case ["live", count]:
@@ -145,14 +151,19 @@ def _obey(cluster: HadoopCluster, words: list[str]) -> None:
             cluster.daemon(name).start()
         case ["activate", name]:
             cluster.activate(name)
+        case ["drop", name]:
+            hole.add(cluster.daemon(name).machine.ports)
         case ["whole"]:
+            hole.lift()
             cluster.restore()
         case ["halt", name]:
             cluster.daemon(name).send(signal.SIGSTOP)
         case ["resume", name]:
             cluster.daemon(name).send(signal.SIGCONT)
         case _:
-            raise ValueError("this is none of kill, stop, start, halt, resume, activate NAME, whole, and live COUNT")
+            raise ValueError(
+                "this is none of kill, stop, start, halt, resume, drop, activate NAME, whole, and live COUNT"
+            )
 
 
 def _pids(cluster: HadoopCluster) -> dict[str, int]:

@@ -259,3 +259,43 @@ def test_a_node_that_ends_and_comes_back_while_data_moves_costs_no_file(hdfs: Hd
     assert_whole(hdfs, hdfs.account.wait(arn), directory)
     got = hdfs.destination.get(f"/out/{directory}/set", tmp_path / "got")
     assert tree(got) == tree(root)
+
+
+@only_full
+def test_owners_and_lists_arrive_and_then_what_changed_between_two_snapshots(hdfs: Hdfs, tmp_path: Path) -> None:
+    root = make_set(tmp_path / "set", 4)
+    source, superuser = hdfs.source.hadoop, pwd.getpwuid(os.geteuid()).pw_name
+    hdfs.source.put(root, "/in/kept")
+    source.shell("-chown", "bob:crew", "/in/kept/set/top.bin")
+    source.shell("-setfacl", "-m", "user:carol:rw-", "/in/kept/set/large.bin")
+    source.shell("-setfacl", "-m", "default:group:crew:r-x", "/in/kept/set/deep")
+    source.shell("-setfattr", "-n", "user.note", "-v", "of a directory", "/in/kept/set/deep")
+    source.hdfs("dfsadmin", "-allowSnapshot", "/in/kept")
+    source.shell("-createSnapshot", "/in/kept", "s0")
+    request = {
+        "source": hdfs.source.end(paths=["/in/kept/set"], user=superuser),
+        "destination": hdfs.destination.end(path="/out/kept", user=superuser),
+        "preserve": {"owners": "names", "acls": True, "xattrs": True},
+        "relays": {"pairs": 0},
+        "chunkSizeMiB": 4,
+        "preTest": False,
+    }
+    assert_whole(hdfs, hdfs.account.run(request, "kept-in-hdfs"), "kept-in-hdfs")
+
+    def kept(cluster: HadoopCluster, top: str) -> str:
+        return cluster.shell("-getfacl", "-R", top) + cluster.shell("-getfattr", "-R", "-d", top)
+
+    assert kept(hdfs.destination.hadoop, "/out/kept/set").replace("/out/", "/in/") == kept(source, "/in/kept/set")
+
+    (root / "top.bin").write_bytes(b"changed")
+    source.shell("-put", "-f", str(root / "top.bin"), "/in/kept/set/")
+    source.shell("-mv", "/in/kept/set/empty", "/in/kept/set/moved")
+    source.shell("-createSnapshot", "/in/kept", "s1")
+    request["source"]["snapshotDiff"] = {"from": "s0", "to": "s1"}
+    second = hdfs.account.run(request, "changed-in-hdfs")
+    assert_whole(hdfs, second, "changed-in-hdfs")
+    assert second.report["files"] == 2, "what is as it was is not even listed"
+    there = hdfs.destination.hadoop.shell("-ls", "-R", "-C", "/out/kept/set")
+    assert hdfs.destination.hadoop.shell("-cat", "/out/kept/set/top.bin") == "changed"
+    assert "/out/kept/set/moved" in there
+    assert "/out/kept/set/empty\n" in there, "what has gone stays: no mirror was asked for"

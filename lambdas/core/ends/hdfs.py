@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
-from lambdas.core.documents import Integer, whole
+from lambdas.core.documents import Document, Integer, whole
 from lambdas.core.ends.paths import NamedPath, words
 from lambdas.core.ends.seated import DestinationPath, SeatedEnd, SourcePaths, UniqueIds
 
@@ -19,6 +19,7 @@ HDFS_USER = r"^[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}$"
 # Of `dfs.replication.max`, as Hadoop has it.
 MOST_REPLICATION = 512
 
+SnapshotName = Annotated[str, Field(pattern=r"^[^./:\x00][^/:\x00]{0,254}$")]
 Workers = Annotated[UniqueIds, Field(min_length=1)]
 BlockSize = Annotated[Literal[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024], BeforeValidator(whole)]
 
@@ -41,8 +42,22 @@ class HdfsEnd(SeatedEnd):
         return {**super().command(preserve), "user": self.user}
 
 
+class SnapshotDiff(Document):
+    """Two snapshots of one directory: the earlier one, and the later one, from which is read."""
+
+    source: SnapshotName = Field(alias="from")
+    target: SnapshotName = Field(alias="to")
+
+
 class SourceHdfs(HdfsEnd, SourcePaths):
-    """The cluster that has the data."""
+    """The cluster that has the data; `snapshot_diff`: only what is different between two snapshots of each path."""
+
+    snapshot_diff: SnapshotDiff | None = None
+
+    def command(self, preserve: dict[str, Any]) -> dict[str, Any]:
+        """As of any source with paths, with the snapshots."""
+        diff = {} if self.snapshot_diff is None else {"snapshotDiff": self.snapshot_diff.to_document()}
+        return super().command(preserve) | diff
 
     def in_words(self, path: str | NamedPath) -> str:
         """From where to where, for people."""
@@ -59,11 +74,13 @@ class DestinationHdfs(HdfsEnd, DestinationPath):
     stored_checksums: ClassVar[bool] = True
     replication: Annotated[Integer, Field(ge=1, le=MOST_REPLICATION)] | None = None
     block_size_mib: BlockSize | None = Field(default=None, alias="blockSizeMiB")
+    trash: bool = False
+    """Whether files that a mirror removes go into the trash of `user`."""
 
     def command(self, preserve: dict[str, Any]) -> dict[str, Any]:
         """As of any destination with a directory, with what files are to be like."""
         block_bytes = None if self.block_size_mib is None else self.block_size_mib * MIB
-        asked = {"replication": self.replication, "blockSizeBytes": block_bytes}
+        asked = {"replication": self.replication, "blockSizeBytes": block_bytes, "trash": self.trash or None}
         return super().command(preserve) | {name: value for name, value in asked.items() if value is not None}
 
     @property

@@ -12,8 +12,10 @@ _NO_LIST = "the list is a file of a machine, and none is read there"
 _NO_LINKS = "HDFS has no links that lead on"
 _NO_MOUNT = "HDFS has no mounted file systems"
 _NOT_THERE = "HDFS has none"
-_NOT_CARRIED = "they are not carried from or to HDFS yet"
+_ONLY_BETWEEN = "they are carried from HDFS to HDFS only: other ends name them in another way"
+_ONLY_NAMES = "owners have names there, and no numbers"
 _NOT_KEPT = "what is replaced in HDFS is not kept yet"
+_ONLY_CHANGES = "with $.source.snapshotDiff only what has changed is listed, and all else would be removed"
 _LEAVE_OUT = "leave it out"
 _RESERVED, _SNAPSHOT = ".reserved", ".snapshot"
 _Refused = tuple[str, object, bool, str, str]
@@ -25,8 +27,9 @@ def problems(source: SourceEnd, destination: DestinationEnd, said: Mapping[str, 
     side = next((side for side, end in ends if isinstance(end, HdfsEnd)), None)
     if side is None:
         return []
-    found = [(side, one) for one in _at_any_end(said)]
-    found += [("source", one) for one in _at_the_source(said)] if isinstance(source, SourceHdfs) else []
+    is_between = isinstance(source, HdfsEnd) and isinstance(destination, HdfsEnd)
+    found = [(side, one) for one in _at_any_end(said, is_between=is_between)]
+    found += [("source", one) for one in _at_the_source(source, said)] if isinstance(source, SourceHdfs) else []
     if isinstance(destination, DestinationHdfs):
         found += [("destination", one) for one in _at_the_destination(destination, said)]
     return [
@@ -39,20 +42,25 @@ def problems(source: SourceEnd, destination: DestinationEnd, said: Mapping[str, 
     ]
 
 
-def _at_any_end(said: Mapping[str, Any]) -> Iterator[_Refused]:
+def _at_any_end(said: Mapping[str, Any], *, is_between: bool) -> Iterator[_Refused]:
     preserve = said["preserve"]
     for key in ("hardLinks", "sparse", "specialFiles"):
         yield f"preserve.{key}", True, preserve[key], _NOT_THERE, _LEAVE_OUT
     owners = preserve.get("owners")
-    yield "preserve.owners", owners, owners is not None, _NOT_CARRIED, _LEAVE_OUT
+    yield "preserve.owners", owners, owners is not None and not is_between, _ONLY_BETWEEN, _LEAVE_OUT
+    yield "preserve.owners", owners, is_between and owners == "numeric", _ONLY_NAMES, "write 'names'"
     for key in ("xattrs", "acls"):
-        yield f"preserve.{key}", True, preserve[key], _NOT_CARRIED, _LEAVE_OUT
+        yield f"preserve.{key}", True, preserve[key] and not is_between, _ONLY_BETWEEN, _LEAVE_OUT
 
 
-def _at_the_source(said: Mapping[str, Any]) -> Iterator[_Refused]:
+def _at_the_source(source: SourceHdfs, said: Mapping[str, Any]) -> Iterator[_Refused]:
     links, select = said["links"], said["select"]
     yield "links", links, links == "follow", _NO_LINKS, _LEAVE_OUT
     yield "select.pathsFrom", select.get("pathsFrom"), "pathsFrom" in select, _NO_LIST, "write select.include"
+    if diff := source.snapshot_diff:
+        is_none = diff.source == diff.target
+        yield "source.snapshotDiff.to", diff.target, is_none, "it is the earlier one too", "name a later snapshot"
+        yield "delete", True, said["delete"], _ONLY_CHANGES, "leave snapshotDiff out: a mirror needs the whole listing"
     yield "select.oneFileSystem", True, select["oneFileSystem"], _NO_MOUNT, _LEAVE_OUT
 
 
@@ -61,6 +69,14 @@ def _at_the_destination(destination: DestinationHdfs, said: Mapping[str, Any]) -
     yield "keepReplaced", kept, kept is not None, _NOT_KEPT, _LEAVE_OUT
     whole = f"its blockSizeMiB is {block}, and chunks are whole blocks"
     is_smaller = chunk is not None and block is not None and chunk < block
+    removes_nothing = destination.trash and not said["delete"]
+    yield (
+        "destination.trash",
+        True,
+        removes_nothing,
+        "$.delete is false, so nothing is removed",
+        "set delete, or " + _LEAVE_OUT,
+    )
     yield "chunkSizeMiB", chunk, is_smaller, whole, f"give {block} or more, or a smaller blockSizeMiB"
 
 
@@ -68,7 +84,10 @@ def _of_paths(source: SourceEnd, destination: DestinationEnd) -> Iterator[str]:
     for number, path in enumerate(source.paths if isinstance(source, SourcePaths) else []):
         field, is_named = f"$.source.paths[{number}]", isinstance(path, NamedPath)
         if isinstance(source, SourceHdfs):
-            yield from _not_of_hdfs(f"{field}.path" if is_named else field, path_of(path))
+            where = f"{field}.path" if is_named else field
+            yield from _not_of_hdfs(where, path_of(path))
+            if source.snapshot_diff and _SNAPSHOT in path_of(path).split("/"):
+                yield f"{where}: '{path_of(path)}' is a snapshot, and $.source.snapshotDiff has two: name its directory"
         if isinstance(destination, DestinationHdfs):
             is_judged = isinstance(source, SourceHdfs) and not is_named
             where = f"{field}.as" if is_named else field

@@ -165,12 +165,14 @@ def scan_beside(transfer: AcceptedTransfer, control: Control, seat_id: str, belo
     # What it might write all the same is not the listing's.
     beside = control.model_copy(update={"prefix": f"{control.prefix}beside/{seat_id}/"})
     paths = [f"{path.rstrip('/')}/{below}" for path in transfer.request.source.plain_paths]
-    end = {**transfer.request.source.command({}), "paths": paths}
+    # What has changed between snapshots is of the paths themselves.
+    end = {**transfer.request.source.command({}), "paths": paths, "snapshotDiff": None}
+    end = {key: value for key, value in end.items() if value is not None}
     return {**_head("scan", transfer.transfer_id), "end": end, "side": "source", "control": beside.to_document()}
 
 
-def scan_destination(transfer: AcceptedTransfer, control: Control) -> Command:
-    """Check the destination; a bucket's credentials come through the control plane."""
+def scan_destination(transfer: AcceptedTransfer, control: Control, seat_id: str | None = None) -> Command:
+    """Check the destination as the machine of a seat sees it; a bucket's credentials come through the control plane."""
     of_bucket = {"control": control.to_document()} if transfer.request.destination.kind == "bucket" else {}
     return {
         **_head("scan", transfer.transfer_id),
@@ -178,6 +180,7 @@ def scan_destination(transfer: AcceptedTransfer, control: Control) -> Command:
         **_kept(transfer),
         **of_bucket,
         **({"dryRun": True} if transfer.request.dry_run else {}),
+        **({} if seat_id is None else {"seat": seat_id}),
         "side": "destination",
     }
 

@@ -40,7 +40,7 @@ def orders(transfer: AcceptedTransfer, world: World) -> list[Order]:
         for seat in _readers(transfer)
     ]
     return looks + [
-        Order.on(seat.machine, "scan", commands.scan_destination(transfer, world.control(transfer)))
+        Order.on(seat.machine, "scan", commands.scan_destination(transfer, world.control(transfer), seat.seat_id))
         for seat in transfer.receivers[1:]
     ]
 

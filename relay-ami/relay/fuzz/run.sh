@@ -7,7 +7,8 @@ command -v c++ > /dev/null || { echo "fuzz: c++ is missing (libFuzzer is C++). O
 export RUSTC_WORKSPACE_WRAPPER="$PWD/fuzz/rustc-fuzz"
 export CARGO_BUILD_BUILD_DIR=target CARGO_TARGET_DIR=target/checked
 patches/apply
-cargo build --profile bench --locked --quiet -p cpt-relay-fuzz
+# With the features of the whole workspace, as the daemon has them: otherwise a third of the dependencies would be compiled anew.
+cargo build --profile bench --locked --quiet --workspace --bin fuzz
 fuzz="$PWD/target/checked/release/fuzz"
 
 one() {

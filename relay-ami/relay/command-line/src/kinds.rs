@@ -126,9 +126,7 @@ pub fn surveyed_destination(scan: &ScanDestination, asker: &Asker<'_>) -> Result
     match &scan.end {
         // Machines of one transfer try beside each other.
         DestinationEnd::Hdfs(end) if !scan.dry_run => {
-            let machine = rustix::system::uname();
-            let machine = machine.nodename().to_string_lossy().replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
-            Ok(Box::new(destination_in_hdfs(end, keep)?.tried_by(format!("{}-{machine}", scan.transfer_id))))
+            Ok(Box::new(destination_in_hdfs(end, keep)?.tried_by(format!("{}-{}", scan.transfer_id, scan.seat))))
         }
         end => destination(end, keep, asker),
     }
@@ -200,7 +198,9 @@ fn source_of_hdfs(end: &HdfsSource) -> Result<hdfs_source::HdfsSource, CliError>
         path: path.path().as_str().to_owned(),
         lands_as: path.lands_as().map(|path| path.as_str().to_owned()),
     });
-    Ok(hdfs_source::HdfsSource::new(cluster(&end.user, Failure::SurveyProblem)?, asked.collect()))
+    Ok(hdfs_source::HdfsSource::new(cluster(&end.user, Failure::SurveyProblem)?, asked.collect())
+        .preserving(&end.preserve)
+        .between(end.snapshot_diff.clone()))
 }
 
 fn destination_in_hdfs(end: &HdfsDestination, keep: Option<&KeepName>) -> Result<hdfs_destination::HdfsDestination, CliError> {
@@ -211,7 +211,8 @@ fn destination_in_hdfs(end: &HdfsDestination, keep: Option<&KeepName>) -> Result
         replication: end.replication.map(|replication| replication.get().into()),
         block_bytes: end.block_size_bytes.map(Into::into),
     };
-    Ok(hdfs_destination::HdfsDestination::new(cluster(&end.user, Failure::DestinationError)?, end.path.as_str()).storing(stored))
+    let destination = hdfs_destination::HdfsDestination::new(cluster(&end.user, Failure::DestinationError)?, end.path.as_str());
+    Ok(destination.storing(stored).into_trash(end.trash).preserving(&end.preserve))
 }
 
 fn directory(end: &MachineDestination, keep: Option<&KeepName>, transfer: &TransferId) -> PosixDestination {

@@ -3,6 +3,7 @@
 #![deny(unsafe_code)]
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used))]
 
+mod attributes;
 mod checksum;
 pub mod cluster;
 pub mod configuration;

@@ -20,7 +20,7 @@ use cpt_relay::documents::command::{Compress, Verify};
 use cpt_relay::documents::event::Progress;
 use cpt_relay::documents::percent;
 use cpt_relay::documents::plan::TransferPlan;
-use cpt_relay::ends::Source;
+use cpt_relay::ends::{Destination, Source};
 use cpt_relay::rate::RateRules;
 use cpt_relay::secure::keys::{Identity, kept_route_key, route_public};
 use cpt_relay::send::sent_journal;
@@ -217,7 +217,13 @@ impl Home {
         address.map(|address| (running, address))
     }
 
-    pub fn receiver_thread(&self, plan: &TransferPlan, verify: Verify, counted: &Counted) -> (Running, SocketAddrV4) {
+    pub fn receiver_thread(
+        &self,
+        plan: &TransferPlan,
+        verify: Verify,
+        counted: &Counted,
+        destination: Box<dyn Destination>,
+    ) -> (Running, SocketAddrV4) {
         let stop = Stop::new().unwrap();
         let listeners = net::listen(&[SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)], &stop).unwrap();
         let SocketAddr::V4(address) = listeners[0].local_addr().unwrap() else { panic!("not IPv4") };
@@ -235,7 +241,7 @@ impl Home {
             transfer: plan.transfer_id.clone(),
             epoch,
             before: self.last_report(Seat::RECEIVER),
-            destination: self.place.destination(),
+            destination,
             plan: plan.clone(),
             plan_key: plan::PLAN_KEY.to_owned(),
             prefix: String::new(),

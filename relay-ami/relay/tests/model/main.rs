@@ -24,6 +24,7 @@ mod memory_mirrored;
 mod memory_state;
 mod mirror;
 mod moments;
+mod mount_faults;
 mod mounted;
 mod place;
 mod planned;
@@ -37,6 +38,9 @@ mod seats_drawn;
 mod seats_long;
 mod seen;
 mod selecting;
+#[path = "../all/port/shared.rs"]
+#[allow(dead_code, reason = "the suite of the port asks for more")]
+mod shared;
 mod steps;
 mod tally;
 mod trees;

@@ -102,7 +102,7 @@ impl World {
 
     /// Whether nobody has done anything since the plan was made, and nobody does in this run.
     fn is_undisturbed(&self, run: &Run) -> bool {
-        let is_quiet = run.moment.is_none() && run.living.is_none();
+        let is_quiet = run.moment.is_none() && run.living.is_none() && run.mount.is_none();
         is_quiet && self.intact && self.current.is_some_and(|current| !self.plans[current].is_disturbed)
     }
 
@@ -204,7 +204,8 @@ impl World {
             }
             _ => {
                 let (counted, gate) = Counted::new(self.home.directory(), after);
-                let (running, address) = self.home.receiver_thread(plan, verify, &counted);
+                let destination = self.destination(run);
+                let (running, address) = self.home.receiver_thread(plan, verify, &counted, destination);
                 (running, address, gate)
             }
         };

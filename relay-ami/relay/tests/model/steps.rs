@@ -1,6 +1,7 @@
 //! What may happen, and in which order it does.
 
 use crate::interfere::{At, Op};
+use crate::mount_faults::MountFault;
 use crate::random::Random;
 use crate::seats_drawn::Seats;
 use crate::watched::Of;
@@ -54,6 +55,8 @@ pub struct Run {
     pub moment: Option<Moment>,
     /// What somebody does to the source while it is read.
     pub living: Option<(Of, u64, Op)>,
+    /// Of a destination in memory.
+    pub mount: Option<MountFault>,
 }
 
 /// A mirror of what is planned: what the source does not have is listed, and removed once that was confirmed.
@@ -97,10 +100,14 @@ impl Run {
         readback: false,
         moment: None,
         living: None,
+        mount: None,
     };
 
     pub fn draw(random: &mut Random) -> Self {
         let mut run = Self { lanes: 1 + u32::try_from(random.below(3)).unwrap(), readback: random.one_in(4), ..Self::PLAIN };
+        if random.one_in(4) {
+            run.mount = Some(MountFault::draw(random));
+        }
         if random.one_in(12) {
             run.leased = Some(1 << (12 + random.below(8)));
         }

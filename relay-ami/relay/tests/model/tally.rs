@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// What every run is to see, whoever runs it and wherever.
-const KINDS: [&str; 63] = [
+const KINDS: [&str; 65] = [
     "both ends killed",
     "changes at the destination between runs",
     "changes at the destination while data moves",
@@ -49,6 +49,8 @@ const KINDS: [&str; 63] = [
     "mirrors: removed twice",
     "mirrors: with a list that is another one",
     "mirrors: with changes before the removal",
+    "mounts: answers that are lost",
+    "mounts: looks at what was",
     "plans: by digest",
     "plans: by size and time",
     "plans: of everything",

@@ -50,26 +50,40 @@ def test_each_pair_with_hdfs_is_accepted_and_relays_stand_beside_each_end_with_m
     assert TransferRequest.from_document(found.to_document()) == found
 
 
-@pytest.mark.parametrize(("source", "destination"), [("hdfs", "machine"), ("machine", "hdfs"), ("hdfs", "hdfs")])
-@pytest.mark.parametrize(
-    ("key", "value", "why"),
-    [
-        ("hardLinks", True, "HDFS has none"),
-        ("sparse", True, "HDFS has none"),
-        ("specialFiles", True, "HDFS has none"),
-        ("owners", "numeric", "not carried from or to HDFS yet"),
-        ("owners", "names", "not carried from or to HDFS yet"),
-        ("xattrs", True, "not carried from or to HDFS yet"),
-        ("acls", True, "not carried from or to HDFS yet"),
-    ],
-)
-def test_nothing_is_preserved_from_or_to_hdfs(source: str, destination: str, key: str, value: object, why: str) -> None:
-    (problem,) = refused(source, destination, preserve={key: value})
+ANY_PAIR = [("hdfs", "machine"), ("machine", "hdfs"), ("hdfs", "hdfs")]
+CARRIED = [("owners", "names"), ("xattrs", True), ("acls", True)]
+
+
+@pytest.mark.parametrize(("source", "destination"), ANY_PAIR)
+@pytest.mark.parametrize("key", ["hardLinks", "sparse", "specialFiles"])
+def test_what_hdfs_has_not_is_preserved_neither_from_nor_to_it(source: str, destination: str, key: str) -> None:
+    (problem,) = refused(source, destination, preserve={key: True})
     side = "source" if source == "hdfs" else "destination"
-    said = "true" if value is True else repr(value)
-    assert problem.startswith(f"$.preserve.{key}: {said}, and $.{side} is HDFS: ")
-    assert why in problem
+    assert problem == f"$.preserve.{key}: true, and $.{side} is HDFS: HDFS has none; leave it out"
+
+
+@pytest.mark.parametrize(("source", "destination"), ANY_PAIR[:2])
+@pytest.mark.parametrize(("key", "value"), [*CARRIED, ("owners", "numeric")])
+def test_names_attributes_and_lists_are_carried_between_two_of_hdfs_alone(
+    source: str, destination: str, key: str, value: object
+) -> None:
+    (problem,) = refused(source, destination, preserve={key: value})
+    side, said = "source" if source == "hdfs" else "destination", "true" if value is True else repr(value)
+    assert problem.startswith(
+        f"$.preserve.{key}: {said}, and $.{side} is HDFS: they are carried from HDFS to HDFS only"
+    )
     assert problem.endswith("; leave it out")
+
+
+@pytest.mark.parametrize(("key", "value"), CARRIED)
+def test_what_is_carried_is_in_the_commands_of_both_ends(key: str, value: object) -> None:
+    found = parsed(preserve={key: value})
+    assert found.preserve.to_document()[key] == value
+
+
+def test_owners_of_hdfs_have_no_numbers() -> None:
+    (problem,) = refused(preserve={"owners": "numeric"})
+    assert problem.endswith("owners have names there, and no numbers; write 'names'")
 
 
 @pytest.mark.parametrize("destination", ["machine", "hdfs"])
@@ -95,6 +109,16 @@ def test_what_is_replaced_or_removed_at_a_destination_is_not_kept(source: str) -
     (problem,) = refused(source, "hdfs", keepReplaced=".replaced")
     assert problem.startswith("$.keepReplaced: '.replaced', and $.destination is HDFS: ")
     assert parsed(source, "hdfs", delete=True, confirmDelete="without-dry-run"), "a mirror removes for good"
+
+
+def test_a_mirror_may_use_the_trash_and_whoever_removes_nothing_has_no_use_for_it() -> None:
+    with_trash = {**DESTINATIONS["hdfs"], "trash": True}
+    (problem,) = refused("hdfs", with_trash)
+    assert problem.startswith("$.destination.trash: true, and $.destination is HDFS: $.delete is false")
+    keys = {"delete": True, "confirmDelete": "without-dry-run"}
+    found = parse_request({"source": SOURCES["hdfs"], "destination": with_trash, **keys}, LIMITS)
+    assert found.destination.command({})["trash"] is True
+    assert "trash" not in parsed(**keys).destination.command({})
 
 
 def test_a_mirror_of_hdfs_on_a_machine_may_remove_and_keep() -> None:
@@ -216,3 +240,28 @@ def test_no_more_workers_serve_than_a_transfer_can_name() -> None:
 def test_a_region_of_workers_is_enrolled() -> None:
     (problem,) = refused(hdfs_source(region="ap-south-1"))
     assert problem.startswith("$.source.region: 'ap-south-1' is not enrolled")
+
+
+DIFF = {"snapshotDiff": {"from": "s0", "to": "s1"}}
+
+
+def test_what_changed_between_two_snapshots_is_in_each_command_that_lists_or_reads() -> None:
+    found = parse_request({"source": {**SOURCES["hdfs"], **DIFF}, "destination": DESTINATIONS["hdfs"]}, LIMITS)
+    assert found.source.command({})["snapshotDiff"] == {"from": "s0", "to": "s1"}
+    assert TransferRequest.from_document(found.to_document()) == found
+
+
+@pytest.mark.parametrize(
+    ("source", "keys", "field", "words"),
+    [
+        (DIFF, {"delete": True, "confirmDelete": "without-dry-run"}, "delete", "all else would be removed"),
+        ({"snapshotDiff": {"from": "s1", "to": "s1"}}, {}, "source.snapshotDiff.to", "name a later snapshot"),
+        ({**DIFF, "paths": ["/a/.snapshot/s0/b"]}, {}, "source.paths[0]", "name its directory"),
+    ],
+)
+def test_a_difference_of_snapshots_that_means_nothing_is_refused(
+    source: dict[str, Any], keys: dict[str, Any], field: str, words: str
+) -> None:
+    (problem,) = refused({**SOURCES["hdfs"], **source}, "hdfs", **keys)
+    assert problem.startswith(f"$.{field}: ")
+    assert words in problem

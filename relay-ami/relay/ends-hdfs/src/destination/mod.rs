@@ -24,9 +24,11 @@ use std::io;
 
 use cpt_ends::{Capabilities, Destination, Left, OpenDestination, Remover, Room, Tour, View};
 use cpt_wire::digest::Proof;
+use cpt_wire::documents::attributes::Preserve;
 use cpt_wire::documents::seat::Seat;
 use cpt_wire::documents::text::{DirectoryId, PlanId, TransferId};
 
+use crate::attributes::Wanted;
 use crate::cluster::Cluster;
 use crate::path::plain;
 use opened::Opened;
@@ -52,12 +54,28 @@ pub struct HdfsDestination {
     seat: Seat,
     has_others: bool,
     tried_by: Option<String>,
+    into_trash: bool,
+    wanted: Wanted,
 }
 
 impl HdfsDestination {
     #[must_use]
     pub fn new(cluster: Cluster, path: &str) -> Self {
-        Self { cluster, path: plain(path), stored: Stored::default(), seat: Seat::RECEIVER, has_others: false, tried_by: None }
+        let (stored, wanted) = Default::default();
+        let (seat, has_others, tried_by, into_trash) = (Seat::RECEIVER, false, None, false);
+        Self { cluster, path: plain(path), stored, seat, has_others, tried_by, into_trash, wanted }
+    }
+
+    /// The same, whose files go into the user's trash where they are removed.
+    #[must_use]
+    pub fn into_trash(self, into_trash: bool) -> Self {
+        Self { into_trash, ..self }
+    }
+
+    /// The same, whose entries are to get these attributes.
+    #[must_use]
+    pub fn preserving(self, preserve: &Preserve) -> Self {
+        Self { wanted: Wanted::of_request(preserve), ..self }
     }
 
     /// The same, whose room is found out by writing a byte, too: of nobody else of this name at this time.
@@ -100,7 +118,7 @@ const CAPABILITIES: Capabilities = Capabilities {
     links: false,
     hard_links: false,
     special_files: false,
-    attributes: false,
+    attributes: true,
     holes: false,
 };
 
@@ -110,7 +128,7 @@ impl Destination for HdfsDestination {
     }
 
     fn room(&self) -> Room {
-        room::room(&self.cluster, &self.path, self.stored, self.tried_by.as_deref())
+        room::room(self)
     }
 
     fn view(&self) -> io::Result<Box<dyn View + '_>> {
@@ -127,6 +145,6 @@ impl Destination for HdfsDestination {
     }
 
     fn remover(&self, directory: &DirectoryId) -> io::Result<Box<dyn Remover>> {
-        Ok(Box::new(HdfsRemover::open(&self.cluster, &self.path, directory)?))
+        Ok(Box::new(HdfsRemover::open(&self.cluster, &self.path, directory, self.into_trash)?))
     }
 }

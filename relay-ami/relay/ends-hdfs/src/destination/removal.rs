@@ -16,12 +16,14 @@ pub struct HdfsRemover {
     cluster: Cluster,
     root: String,
     directory: DirectoryId,
+    /// Files go into the user's trash; a directory that is removed is empty.
+    into_trash: bool,
 }
 
 impl HdfsRemover {
     /// Fails where it is another directory than the one that was walked over.
-    pub fn open(cluster: &Cluster, root: &str, directory: &DirectoryId) -> io::Result<Self> {
-        let remover = Self { cluster: cluster.clone(), root: root.to_owned(), directory: directory.clone() };
+    pub fn open(cluster: &Cluster, root: &str, directory: &DirectoryId, into_trash: bool) -> io::Result<Self> {
+        let remover = Self { cluster: cluster.clone(), root: root.to_owned(), directory: directory.clone(), into_trash };
         remover.check_there()?;
         Ok(remover)
     }
@@ -54,7 +56,12 @@ impl Remover for HdfsRemover {
         }
         let above = self.cluster.persist(|| client.get_file_info(parent)).map_err(|error| of_data(&error, parent))?;
         // A directory goes only when it is empty, whatever has come into it since the look.
-        let removed = match self.cluster.wait(client.delete(&path, false)) {
+        let taken = self.cluster.wait(async {
+            // What lies in the trash already has no other one to go to.
+            let is_kept = self.into_trash && !there.isdir && client.trash(&path).await?.is_some();
+            if is_kept { Ok(true) } else { client.delete(&path, false).await }
+        });
+        let removed = match taken {
             Ok(true) => Removal::Removed,
             Ok(false) => Removal::Gone,
             Err(error) if words(&error).contains("PathIsNotEmptyDirectoryException") => Removal::Stays(Stayed::NotEmpty, None),

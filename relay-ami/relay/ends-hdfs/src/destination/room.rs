@@ -9,7 +9,7 @@ use cpt_wire::documents::survey::Problem;
 use hdfs_native::client::Quota;
 use tokio::time::timeout;
 
-use super::Stored;
+use super::HdfsDestination;
 use super::trial::trial;
 use crate::cluster::Cluster;
 use crate::fault::{Meaning, of_data, words};
@@ -21,8 +21,9 @@ const COUNTING: Duration = Duration::from_secs(15);
 /// Names that a transfer has beside the files: its folder, a plan's, and for each of 16 receivers that follow one another once four more.
 const OWN_NAMES: u64 = 3 + 16 * 2 * 4;
 
-pub fn room(cluster: &Cluster, path: &str, stored: Stored, tried_by: Option<&str>) -> Room {
-    let looked = look(cluster, path, stored, tried_by);
+pub fn room(of: &HdfsDestination) -> Room {
+    let (cluster, path) = (&of.cluster, of.path.as_str());
+    let looked = look(of);
     let mut room =
         looked.unwrap_or_else(|error| Room { problem: Some(Problem::of(path.as_bytes(), error.to_string())), ..Room::default() });
     match way(cluster, path) {
@@ -32,18 +33,22 @@ pub fn room(cluster: &Cluster, path: &str, stored: Stored, tried_by: Option<&str
     room
 }
 
-fn look(cluster: &Cluster, path: &str, stored: Stored, tried_by: Option<&str>) -> io::Result<Room> {
+fn look(of: &HdfsDestination) -> io::Result<Room> {
+    let (cluster, path, stored) = (&of.cluster, of.path.as_str(), of.stored);
     let client = cluster.client();
     let failed = |error: hdfs_native::HdfsError| of_data(&error, path);
     if cluster.persist(|| client.is_in_safe_mode()).map_err(failed)? {
         return Err(io::Error::other("the name node is in safe mode and takes no changes"));
     }
+    if of.into_trash && !cluster.persist(|| client.trash_enabled("/")).map_err(failed)? {
+        return Err(io::Error::other("the cluster has no trash: its name node says 0 for fs.trash.interval"));
+    }
     let (_, usual) = cluster.persist(|| client.defaults()).map_err(failed)?;
     let free = cluster.persist(|| client.free_bytes()).map_err(failed)?;
     let there = nearest(cluster, &plain(path))?;
     let mut replication = stored.replication.unwrap_or(usual);
-    if let Some(name) = tried_by {
-        let replicas = trial(cluster, &there, stored, name)?;
+    if let Some(name) = &of.tried_by {
+        let replicas = trial(of, &there, name)?;
         if let Some(asked) = stored.replication.filter(|asked| replicas < *asked) {
             let why = format!("replication {asked} is asked for, and the name node finds {replicas} data nodes that take a block");
             return Err(io::Error::other(why));

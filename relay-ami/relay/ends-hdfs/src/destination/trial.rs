@@ -1,5 +1,5 @@
 //! A trial of writing: one byte in a file that is removed at once. What would keep a transfer from writing is said before it costs anything:
-//! a permission, a full quota, and data nodes that are not there, have no room, or cannot be reached from this machine.
+//! a permission, attributes that the cluster does not keep, a full quota, and data nodes that are not there, have no room, or cannot be reached from this machine.
 
 use std::io;
 use std::time::Duration;
@@ -9,9 +9,8 @@ use cpt_process::held::HeldSignals;
 use hdfs_native::{HdfsError, WriteOptions};
 use tokio::time::{sleep, timeout};
 
-use super::Stored;
+use super::HdfsDestination;
 use super::dress::AS_IT_IS;
-use crate::cluster::Cluster;
 use crate::fault::{of_data, of_name_node};
 use crate::path::{PARTIAL, join};
 
@@ -20,13 +19,15 @@ const BLOCK_BYTES: u64 = 1 << 20;
 /// Three data nodes of one pipeline that are asked for, do not answer, and are done without.
 const LONGEST: Duration = Duration::from_secs(90);
 
+/// A user of HDFS is any name: only a superuser gives files away.
+const ANOTHER: &str = "cpt-trial";
 /// How soon a signal is heard that has come in the meantime.
 const HEARD: Duration = Duration::from_millis(50);
 
 /// Returns the number of data nodes that have taken a block in this directory, one for each replica. A process that is told to end
 /// removes the file first. One that is killed leaves it, and whoever tries again by this name replaces and removes it.
-pub fn trial(cluster: &Cluster, directory: &str, stored: Stored, name: &str) -> io::Result<u32> {
-    let client = cluster.client();
+pub fn trial(of: &HdfsDestination, directory: &str, name: &str) -> io::Result<u32> {
+    let (cluster, stored, client) = (&of.cluster, of.stored, of.cluster.client());
     let before = cluster.persist(|| client.get_file_info(directory)).map_err(|error| of_data(&error, directory))?;
     let path = join(directory, &format!("{PARTIAL}trial-{name}"));
     let options = WriteOptions::default().permission(0o600).create_parent(false).overwrite(true);
@@ -36,6 +37,15 @@ pub fn trial(cluster: &Cluster, directory: &str, stored: Stored, name: &str) -> 
         file.write_bytes(Bytes::from_static(b"?")).await?;
         let replicas = file.replicas().unwrap_or_default();
         file.close().await?;
+        if of.wanted.xattrs {
+            client.xattrs(&path).await?;
+        }
+        if of.wanted.acls {
+            client.get_acl_status(&path).await?;
+        }
+        if of.wanted.owner {
+            client.set_owner(&path, Some(ANOTHER), None).await?;
+        }
         Ok::<usize, HdfsError>(replicas)
     };
     let signals = HeldSignals::hold()?;

@@ -7,9 +7,11 @@ use hdfs_native::client::{FileStatus, ListStatusIterator};
 
 use cpt_ends::{Heard, Seen, Version, View};
 use cpt_wire::digest::Digest;
+use cpt_wire::documents::attributes::Attributes;
 use cpt_wire::documents::entry::Kind;
 
 use super::writing::read;
+use crate::attributes::{self, Wanted};
 use crate::cluster::Cluster;
 use crate::fault::{Meaning, of_data};
 use crate::path::{below, split};
@@ -135,6 +137,12 @@ impl View for Sight<'_> {
             version: version(&found),
             target: None,
         })
+    }
+
+    fn attributes(&mut self, path: &[u8], listed: &Attributes) -> io::Result<Attributes> {
+        let found = self.find(&below(self.root, path)?)?;
+        let read = self.cluster.persist(|| attributes::read(self.cluster.client(), &found, Wanted::of_listed(listed)));
+        read.map_err(|error| of_look(&error, &found.path))
     }
 
     fn digest(&mut self, path: &[u8], of: &Version, heard: Heard<'_>) -> io::Result<Digest> {

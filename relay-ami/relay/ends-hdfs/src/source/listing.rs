@@ -2,9 +2,10 @@
 
 use hdfs_native::client::{FileStatus, ListStatusIterator};
 
-use cpt_ends::above::{above, is_kept_under, order};
+use cpt_ends::above::{above, is_kept_under};
 use cpt_ends::select::Selector;
 use cpt_ends::{Each, Halted, Listed};
+use cpt_wire::documents::end::SnapshotDiff;
 use cpt_wire::documents::entry::{Kind, ListingEntry};
 use cpt_wire::documents::percent;
 use cpt_wire::documents::selection::Reason;
@@ -12,47 +13,45 @@ use cpt_wire::documents::text::KeepName;
 
 use super::Asked;
 use super::opened::nanoseconds;
+use super::tops::{Top, Tops};
+use crate::attributes::{Wanted, read};
 use crate::cluster::Cluster;
 use crate::fault::{Meaning, words};
-use crate::path::{PARTIAL, plain, split};
+use crate::path::{PARTIAL, split};
 
 /// Paths of a source of which is told where they are.
 pub const MOST_PLACES: usize = 32;
 
 /// What is listed.
 pub struct Wish<'a> {
+    /// Of two snapshots, what the later one has and the earlier one has not.
+    pub diff: Option<&'a SnapshotDiff>,
     pub selector: &'a Selector,
     /// A name at the top of the destination that nothing may have.
     pub free: Option<&'a KeepName>,
-}
-
-/// What lands at the top of a destination, or in a directory that no source has.
-struct Top {
-    lands_as: String,
-    status: FileStatus,
+    pub wanted: Wanted,
 }
 
 /// Lists what of the paths is selected. The name node gives a thousand entries of a directory at a time, so what is in memory is a page of
-/// each directory on the way, and what lies at the top.
+/// each path and of each directory on the way.
 pub fn list(cluster: &Cluster, paths: &[Asked], wish: &Wish<'_>, each: Each<'_>) -> Result<(), Halted> {
-    let mut tops = Vec::new();
-    for asked in paths {
-        match found(cluster, asked) {
-            Ok(some) => tops.extend(some),
-            Err(why) => each(Listed::Problem(asked.path.clone().into_bytes(), why))?,
-        }
-    }
-    tops.sort_by(|one, other| order(one.lands_as.as_bytes(), other.lands_as.as_bytes()));
-    let mut last: Option<&Top> = None;
-    for top in &tops {
-        if let Some(last) = last.filter(|last| last.lands_as == top.lands_as) {
-            let why = format!("lands as {}, as {} does: name one of them with \"as\"", top.lands_as, last.status.path);
+    let mut tops = Tops::of(cluster, paths, wish.diff);
+    let mut listing = Listing { cluster, wish, waiting: Vec::new() };
+    // The name and the path of what has come last.
+    let mut last: Option<(String, String)> = None;
+    while let Some(next) = tops.next() {
+        let top = match next {
+            Ok(top) => top,
+            Err((path, why)) => {
+                each(Listed::Problem(path.into_bytes(), why))?;
+                continue;
+            }
+        };
+        if let Some((_, other)) = last.filter(|(lands_as, _)| *lands_as == top.lands_as) {
+            let why = format!("lands as {}, as {other} does: name one of them with \"as\"", top.lands_as);
             each(Listed::Problem(top.status.path.clone().into_bytes(), why))?;
         }
-        last = Some(top);
-    }
-    let mut listing = Listing { cluster, wish, waiting: Vec::new() };
-    for top in tops {
+        last = Some((top.lands_as.clone(), top.status.path.clone()));
         if above(top.lands_as.as_bytes()).any(|above| wish.selector.excludes(above, true)) {
             each(Listed::LeftOut(top.lands_as.into_bytes(), Reason::Excluded))?;
         } else {
@@ -60,36 +59,6 @@ pub fn list(cluster: &Cluster, paths: &[Asked], wish: &Wish<'_>, each: Each<'_>)
         }
     }
     Ok(())
-}
-
-/// What a path brings to the top.
-fn found(cluster: &Cluster, asked: &Asked) -> Result<Vec<Top>, String> {
-    let path = plain(&asked.path);
-    let status = cluster.persist(|| cluster.client().get_file_info(&path)).map_err(|error| in_words(&error))?;
-    let is_whole = !asked.path.ends_with('/');
-    let own = split(&path).1;
-    if is_whole && !own.is_empty() {
-        let lands_as = asked.lands_as.clone().unwrap_or_else(|| own.to_owned());
-        return Ok(vec![Top { lands_as, status }]);
-    }
-    if !status.isdir {
-        return Err("is no directory: name it without a slash at its end".to_owned());
-    }
-    let (entries, mut tops) = (cluster.client().list_status_iter(&path, false), Vec::new());
-    while let Some(entry) = cluster.next(&entries) {
-        let status = entry.map_err(|error| in_words(&error))?;
-        let name = split(&status.path).1;
-        let lands_as = asked.lands_as.as_ref().map_or_else(|| name.to_owned(), |above| format!("{above}/{name}"));
-        tops.push(Top { lands_as, status });
-    }
-    Ok(tops)
-}
-
-fn in_words(error: &hdfs_native::HdfsError) -> String {
-    match Meaning::of(error) {
-        Meaning::Gone => "no such file or directory in HDFS".to_owned(),
-        _ => words(error),
-    }
 }
 
 struct Listing<'a> {
@@ -108,7 +77,7 @@ struct Level {
 impl Listing<'_> {
     fn walk(&mut self, top: Top, each: Each<'_>) -> Result<(), Halted> {
         let mut levels = Vec::new();
-        if self.take(&top.lands_as, &top.status, each)? {
+        if self.take(&top.lands_as, &top.status, each)? && top.is_whole {
             levels.push(self.level(top.lands_as, &top.status));
         }
         while let Some(level) = levels.last() {
@@ -162,7 +131,17 @@ impl Listing<'_> {
         if status.is_encrypted {
             return self.problem(status, "lies in an encryption zone, whose keys this daemon does not have", each);
         }
-        let found = entry(lands_as, kind, mtime_ns, status);
+        let mut found = entry(lands_as, kind, mtime_ns, status);
+        if self.wish.wanted.is_any() {
+            match self.cluster.persist(|| read(self.cluster.client(), status, self.wish.wanted)) {
+                Ok(attributes) => found.attributes = Some(Box::new(attributes)),
+                // Removed since it was listed.
+                Err(error) if Meaning::of(&error) == Meaning::Gone => {
+                    return each(Listed::LeftOut(path.to_vec(), Reason::Gone)).map(|()| false);
+                }
+                Err(error) => return self.problem(status, &words(&error), each),
+            }
+        }
         let encoded = found.path.as_bytes();
         self.waiting.retain(|above| encoded.strip_prefix(above.path.as_bytes()).is_some_and(|rest| rest.starts_with(b"/")));
         if kind == Kind::Directory && !self.wish.selector.includes(path, true) {

@@ -1,7 +1,9 @@
 //! Paths of HDFS as a source: listed by the name node, and read from the data nodes that have the blocks.
 
+mod differences;
 mod listing;
 mod opened;
+mod tops;
 
 use std::io;
 
@@ -10,12 +12,15 @@ use futures::StreamExt as _;
 use cpt_ends::select::Selector;
 use cpt_ends::{Each, Halted, Listed, Source, SourceFailure, SourceFile};
 use cpt_wire::digest::Digest;
+use cpt_wire::documents::attributes::Preserve;
+use cpt_wire::documents::end::SnapshotDiff;
 use cpt_wire::documents::entry::{Kind, Segment};
 use cpt_wire::documents::percent;
 use cpt_wire::documents::selection::Selection;
 use cpt_wire::documents::survey::Place;
 use cpt_wire::documents::text::KeepName;
 
+use crate::attributes::Wanted;
 use crate::cluster::Cluster;
 use crate::fault::of_data;
 use crate::path::plain;
@@ -36,18 +41,32 @@ pub struct HdfsSource {
     paths: Vec<Asked>,
     selection: Selection,
     free: Option<KeepName>,
+    wanted: Wanted,
+    diff: Option<SnapshotDiff>,
 }
 
 impl HdfsSource {
     #[must_use]
     pub fn new(cluster: Cluster, paths: Vec<Asked>) -> Self {
-        Self { cluster, paths, selection: Selection::default(), free: None }
+        Self { cluster, paths, selection: Selection::default(), free: None, wanted: Wanted::default(), diff: None }
     }
 
     /// The same, of which only that is listed.
     #[must_use]
     pub fn selecting(self, selection: Selection) -> Self {
         Self { selection, ..self }
+    }
+
+    /// The same, of whose entries this is listed too.
+    #[must_use]
+    pub fn preserving(self, preserve: &Preserve) -> Self {
+        Self { wanted: Wanted::of_request(preserve), ..self }
+    }
+
+    /// The same, of which only what is different between two snapshots is listed.
+    #[must_use]
+    pub fn between(self, diff: Option<SnapshotDiff>) -> Self {
+        Self { diff, ..self }
     }
 
     /// What would land under this name at the top of the destination is a problem of the listing.
@@ -99,7 +118,8 @@ impl Source for HdfsSource {
         }
         match Selector::new(&self.selection) {
             Ok(selector) => {
-                listing::list(&self.cluster, &self.paths, &listing::Wish { selector: &selector, free: self.free.as_ref() }, each)
+                let wish = listing::Wish { diff: self.diff.as_ref(), selector: &selector, free: self.free.as_ref(), wanted: self.wanted };
+                listing::list(&self.cluster, &self.paths, &wish, each)
             }
             Err(why) => each(Listed::Problem(first(), why)),
         }

@@ -246,8 +246,10 @@ fn deliveries_that_are_throttled_do_not_slow_reports() {
     let delivering = std::thread::spawn(move || while deliverer.deliver(&deliveries).is_err() {});
     let report = |sequence| {
         let before = Instant::now();
-        control.write_progress(Seat::RECEIVER, &progress(sequence)).unwrap();
-        assert!(!control.fenced().unwrap());
+        // On a machine that has no time for it a call may be given up, as a slow one is.
+        while control.write_progress(Seat::RECEIVER, &progress(sequence)).is_err() {}
+        let fenced = std::iter::repeat_with(|| control.fenced()).find_map(Result::ok);
+        assert_eq!(fenced, Some(false));
         let took = before.elapsed();
         std::thread::sleep(Duration::from_millis(20));
         took

@@ -28,7 +28,7 @@ pub struct Hadoop {
 /// The cluster of all suites; none where this machine has no Java, or none that Hadoop runs on.
 pub fn hadoop() -> Option<&'static Hadoop> {
     static STARTED: OnceLock<Option<Hadoop>> = OnceLock::new();
-    STARTED.get_or_init(|| Hadoop::start(&[])).as_ref()
+    STARTED.get_or_init(|| Hadoop::start(&["--core", "fs.trash.interval=10"])).as_ref()
 }
 
 impl Hadoop {

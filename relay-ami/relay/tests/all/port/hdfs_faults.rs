@@ -12,7 +12,7 @@ use cpt_relay::ends::problem::{Reach, reach};
 use cpt_relay::ends::{Destination, LargeFile, Listed, OpenDestination};
 use cpt_relay::wire::frame::SegmentHeader;
 
-use super::apart::turn;
+use super::apart::{Turn, turn};
 use super::hadoop::{Directory, Hadoop, USER};
 use super::hdfs::OfHdfs;
 use super::source::{Field, segment};
@@ -155,6 +155,29 @@ fn data_nodes_that_die_while_a_part_is_written_cost_no_byte() {
 fn a_data_node_that_halts_while_a_part_is_written_costs_no_byte() {
     let Some(turn) = turn() else { return };
     comes_whole(turn.of, |_| ["halt data-0", "halt data-2"].iter().for_each(|line| turn.of.tell(line)));
+}
+
+/// A cluster whose packets this user may drop.
+fn turn_to_drop() -> Option<Turn> {
+    let turn = turn()?;
+    if !rustix::process::geteuid().is_root() {
+        cpt_skipped::skipped("no root: packets of a data node are dropped by the kernel's firewall");
+        return None;
+    }
+    Some(turn)
+}
+
+#[test]
+fn a_data_node_whose_packets_are_lost_while_a_file_is_read_costs_no_byte() {
+    let Some(turn) = turn_to_drop() else { return };
+    is_read_whole(turn.of, || ["drop data-0", "drop data-1"].iter().for_each(|line| turn.of.tell(line)));
+}
+
+#[test]
+fn data_nodes_whose_packets_are_lost_while_a_part_is_written_cost_no_byte() {
+    let Some(turn) = turn_to_drop() else { return };
+    comes_whole(turn.of, |_| turn.of.tell("drop data-1"));
+    comes_whole(turn.of, |_| turn.of.tell("drop data-2"));
 }
 
 #[test]

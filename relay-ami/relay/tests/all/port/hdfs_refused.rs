@@ -80,6 +80,14 @@ fn more_replicas_than_data_nodes_take_are_refused_also_where_a_node_has_just_die
 }
 
 #[test]
+fn a_trash_that_the_cluster_does_not_have_is_refused() {
+    let Some(turn) = turn() else { return };
+    let directory = Directory::of(turn.of);
+    let room = HdfsDestination::new(turn.cluster(), &directory.path).into_trash(true).room();
+    assert!(room.problem.is_some_and(|problem| problem.reason.contains("the cluster has no trash")));
+}
+
+#[test]
 fn an_erasure_coded_directory_is_refused() {
     let Some(turn) = turn() else { return };
     let directory = Directory::of(turn.of);

@@ -10,6 +10,7 @@ mod bucket_source;
 mod destination;
 pub mod hadoop;
 mod hdfs;
+mod hdfs_attributes;
 mod hdfs_failover;
 mod hdfs_faults;
 mod hdfs_lost_answers;

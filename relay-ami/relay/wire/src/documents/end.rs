@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::attributes::Preserve;
 use super::options::SourcePath;
-use super::text::{AbsolutePath, AccountId, BucketName, HdfsUser, KeyArn, KeyPrefix, Region, UserText};
+use super::text::{AbsolutePath, AccountId, BucketName, HdfsUser, KeyArn, KeyPrefix, Region, SnapshotName, UserText};
 use super::written::{ObjectTags, StorageClass};
 
 /// Where data lies.
@@ -126,6 +126,14 @@ pub struct DestinationBucket {
     pub kms_key_id: Option<KeyArn>,
 }
 
+/// Two snapshots of one directory of HDFS.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SnapshotDiff {
+    pub from: SnapshotName,
+    pub to: SnapshotName,
+}
+
 /// Paths of the HDFS that the machine is a worker of: nothing else is read, whatever a manifest names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -136,6 +144,9 @@ pub struct HdfsSource {
     /// The user of the machine that does the work; the default is the one that the daemon is started as.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_as: Option<UserText>,
+    /// Only what is different between these snapshots of each path is listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot_diff: Option<SnapshotDiff>,
     /// What is kept of each entry beyond the default.
     #[serde(default, skip_serializing_if = "is_default")]
     pub preserve: Preserve,
@@ -157,6 +168,9 @@ pub struct HdfsDestination {
     /// Bytes of a block; the default is the cluster's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block_size_bytes: Option<NonZeroU64>,
+    /// What a mirror removes goes into the user's trash.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub trash: bool,
     /// What is kept of each entry beyond the default.
     #[serde(default, skip_serializing_if = "is_default")]
     pub preserve: Preserve,

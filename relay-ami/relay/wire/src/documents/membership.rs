@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::leases::{BudgetLease, LimitLease};
-use super::seat::{Role, Seat, is_receiver, is_sender};
+use super::seat::{Role, Seat, is_receiver, is_sender, receiver, sender};
 use super::text::{Address, PathId, SchemaVersion1};
 
 /// Lanes of a path: 5 Gbit/s over 100 ms fill the 4 MiB buffers of 32 streams by half.
@@ -49,14 +49,6 @@ impl Path {
     pub fn between_ends(&self) -> &[Hop] {
         if self.store { &[] } else { &self.hops }
     }
-}
-
-const fn sender() -> Seat {
-    Seat::SENDER
-}
-
-const fn receiver() -> Seat {
-    Seat::RECEIVER
 }
 
 /// A seat that was given up while others of its side go on.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::end::{DestinationEnd, SourceEnd};
 use super::options::{Compare, Compress, Overwrite, Verify};
-use super::seat::Seat;
+use super::seat::{Seat, is_receiver, receiver};
 use super::selection::Selection;
 use super::text::{
     Address, AnnouncementKey, DirectoryId, HexDigest, KeepName, LandingPath, MarkName, Partition, Region, RouteKeyText, SchemaVersion1,
@@ -92,6 +92,9 @@ command!(
         /// At the top of the destination: what is replaced will be kept there.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         keep_replaced: Option<KeepName>,
+        /// Which of the destination's machines looks.
+        #[serde(default = "receiver", skip_serializing_if = "is_receiver")]
+        seat: Seat,
         /// Nothing at the destination changes, not even for a moment: HDFS is not tried with a byte.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         dry_run: bool,

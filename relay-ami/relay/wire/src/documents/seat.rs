@@ -49,6 +49,16 @@ impl Seat {
     }
 }
 
+/// What a document means that names none.
+pub(super) const fn sender() -> Seat {
+    Seat::SENDER
+}
+
+/// The same of receivers.
+pub(super) const fn receiver() -> Seat {
+    Seat::RECEIVER
+}
+
 /// Documents do not name the first sender.
 #[must_use]
 pub fn is_sender(seat: &Seat) -> bool {

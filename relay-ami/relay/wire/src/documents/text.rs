@@ -48,6 +48,12 @@ checked_text!(
     "a transfer id: a letter or digit, then at most 79 letters, digits, '_' or '-'"
 );
 checked_text!(
+    /// The name of a snapshot of HDFS.
+    SnapshotName,
+    |text| (1..=255).contains(&text.chars().count()) && !text.starts_with('.') && !text.contains(['/', ':', '\0']),
+    "a snapshot's name: 1 to 255 characters, none of them '/' or ':', and the first one no '.'"
+);
+checked_text!(
     /// The key under which the seats of a transfer share records, chunks and objects. Only the control plane knows how it is made.
     Partition,
     // A table's key holds 2 048 bytes; '#' and a number of seven digits follow for chunks, and an answer's place has blanks. No transfer's id
