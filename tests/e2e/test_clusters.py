@@ -1,5 +1,6 @@
 """A cluster of EMR at an end: its instances become workers, and one that cannot serve is refused before anything is."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -42,10 +43,14 @@ def workers(account: Account, cluster_id: str) -> list[str]:
     return ids
 
 
-def run(account: Account, cluster_id: str, name: str, **more: Any) -> Run:
-    request = account.request("/in", "/out")
-    request["source"] = {"kind": "hdfs", "clusterId": cluster_id, "region": HOME, "user": "hadoop", "paths": ["/in"]}
-    return account.run({**request, **more}, name)
+def asked(account: Account, cluster_id: str) -> dict[str, Any]:
+    """From the cluster's HDFS onto the destination VM."""
+    source = {"kind": "hdfs", "clusterId": cluster_id, "region": HOME, "user": "hadoop", "paths": ["/in"]}
+    return {**account.request("/in", "/out"), "source": source}
+
+
+def run(account: Account, cluster_id: str, name: str) -> Run:
+    return account.run(asked(account, cluster_id), name)
 
 
 def test_the_transfer_has_the_clusters_workers_and_the_survey_asks_them(account: Account, cluster_id: str) -> None:
@@ -59,6 +64,15 @@ def test_the_transfer_has_the_clusters_workers_and_the_survey_asks_them(account:
     asked = record["request"]["source"]
     assert (asked["clusterId"], asked["workers"]) == (cluster_id, there)
     assert found.report["request"]["source"] == asked
+
+
+def test_an_estimate_is_made_for_the_clusters_workers(account: Account, cluster_id: str) -> None:
+    workers(account, cluster_id)
+    event = {"request": asked(account, cluster_id), "sizeBytes": 10**9}
+    answer = account.aws.client("lambda").invoke(FunctionName="cpt-estimate-request", Payload=json.dumps(event))
+    estimate = json.loads(answer["Payload"].read())
+    assert "FunctionError" not in answer, estimate
+    assert estimate["figures"]["machines"] == [CORE + TASK, 1]
 
 
 def test_a_cluster_that_lost_an_instance_has_the_others_next_time(account: Account, cluster_id: str) -> None:
