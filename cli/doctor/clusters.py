@@ -1,6 +1,7 @@
 """The clusters of EMR that a request names: which of their instances would work for it."""
 
 from functools import partial
+from typing import Any
 
 from cli.aws import Aws
 from cli.doctor.finding import Finding, Findings, failed, looked, ok
@@ -33,7 +34,7 @@ class Clusters:
             yield from looked("machine", place, partial(self._find, side, end, place))
         there = (self._machines("source"), self._machines("destination"))
         counts: dict[Side, int] = dict(zip(("source", "destination"), shares(self.request, there), strict=True))
-        changes = {
+        changes: dict[str, Any] = {
             side: named[side].model_copy(update={"workers": found[: counts[side]]})
             for side, found in self._able.items()
         }

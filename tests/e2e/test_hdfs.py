@@ -238,7 +238,7 @@ def test_a_cluster_of_emr_serves_by_its_core_instances(hdfs: Hdfs, runtime: Runt
         Site(HOME, core, hadoop).put(root, "/in")
         request = {
             "source": {"kind": "hdfs", "clusterId": made, "region": HOME, "user": USER, "paths": ["/in/set"]},
-            "destination": hdfs.destination.end(path="/out/of-emr"),
+            "destination": {**hdfs.destination.end(path="/out/of-emr"), "workers": hdfs.destination.workers[:1]},
             "relays": {"pairs": 0},
             "chunkSizeMiB": 4,
             "preTest": False,

@@ -6,7 +6,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from lambdas.adapters.emr import EmrClusters
-from lambdas.core.ends.clusters import Cluster, ClusterInstance
+from lambdas.core.ends.clusters import Cluster, ClusterInstance, ClusterRole
 from tests.lambdas.adapters.test_services import stub
 from tests.lambdas.builders import SOURCE_ID
 from tests.lambdas.hdfs import CLUSTER
@@ -45,7 +45,7 @@ def test_running_instances_are_asked_for_by_role_and_on_all_pages(kind: dict[str
     stubber.add_response("list_instances", {"Instances": told[:1], "Marker": "more"}, core)
     stubber.add_response("list_instances", {"Instances": told[1:2]}, {**core, "Marker": "more"})
     stubber.add_response("list_instances", {"Instances": told[2:]}, task)
-    roles = ("CORE", "CORE", "TASK")
+    roles: tuple[ClusterRole, ...] = ("CORE", "CORE", "TASK")
     expected = tuple(ClusterInstance(one, role, "one") for one, role in zip(ids, roles, strict=True))
     assert EmrClusters(client).find(CLUSTER) == Cluster("RUNNING", expected)
     stubber.assert_no_pending_responses()
