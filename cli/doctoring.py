@@ -11,6 +11,7 @@ from cli.aws import Aws, home
 from cli.console import say
 from cli.doctor.buckets import buckets
 from cli.doctor.clock import clock
+from cli.doctor.clusters import Clusters
 from cli.doctor.deployment import Deployment
 from cli.doctor.finding import Finding, Findings, Status, failed, looked, ok
 from cli.doctor.functions import functions
@@ -80,7 +81,9 @@ def findings(aws: Aws, document: dict[str, Any] | None) -> Findings:
             yield failed("request", "the request", problem, "change the request; docs/use.md has its fields")
         return
     yield ok("request", "the request", "its fields are right")
-    yield from _of_request(aws, environment, accepted)
+    clusters = Clusters(aws, accepted)
+    yield from clusters.looked_at()
+    yield from _of_request(aws, environment, clusters.request)
 
 
 def _of_request(aws: Aws, environment: Environment, request: TransferRequest) -> Findings:

@@ -31,13 +31,9 @@ def launch(client: Client, region: str, name: str, instance_type: str, zone: str
     `zone`: one of the enrolled subnets' availability zones; empty for the first.
     """
     ec2 = client("ec2", region)
-    groups = ec2.describe_security_groups(Filters=[{"Name": "group-name", "Values": [GROUP]}])["SecurityGroups"]
     interface: dict[str, Any] = {"DeviceIndex": 0, "AssociatePublicIpAddress": True}
-    if groups:
-        network = [{"Name": "vpc-id", "Values": [groups[0]["VpcId"]]}]
-        subnets = sorted(ec2.describe_subnets(Filters=network)["Subnets"], key=lambda item: item["AvailabilityZone"])
-        subnet = next(one for one in subnets if one["AvailabilityZone"].startswith(zone))
-        interface |= {"SubnetId": subnet["SubnetId"], "Groups": [groups[0]["GroupId"]]}
+    if found := _network(ec2, zone):
+        interface |= {"SubnetId": found[0], "Groups": [found[1]]}
     profile = endpoint_profile(client("iam", region))
     answer = ec2.run_instances(
         ImageId=IMAGE,
@@ -49,6 +45,44 @@ def launch(client: Client, region: str, name: str, instance_type: str, zone: str
         TagSpecifications=[{"ResourceType": "instance", "Tags": [{"Key": "Name", "Value": name}, CONSENT]}],
     )
     return str(answer["Instances"][0]["InstanceId"])
+
+
+def launch_cluster(
+    client: Client, region: str, name: str, *, core: int, task: int = 0, instance_type: str = "t3.small", zone: str = ""
+) -> str:
+    """RunJobFlow of a cluster of EMR whose core and task instances can be ends of transfers; its id."""
+    found = _network(client("ec2", region), zone)
+    counts = {"MASTER": 1, "CORE": core, "TASK": task}
+    instances: dict[str, Any] = {
+        "KeepJobFlowAliveWhenNoSteps": True,
+        "InstanceGroups": [
+            {"InstanceRole": role, "InstanceType": instance_type, "InstanceCount": count}
+            for role, count in counts.items()
+            if count
+        ],
+    }
+    if found:
+        instances |= {"Ec2SubnetId": found[0], "AdditionalSlaveSecurityGroups": [found[1]]}
+    answer = client("emr", region).run_job_flow(
+        Name=name,
+        ReleaseLabel="emr-7.9.0",
+        Instances=instances,
+        JobFlowRole=endpoint_profile(client("iam", region)).rsplit("/", 1)[-1],
+        ServiceRole="EMR_DefaultRole",
+        Tags=[CONSENT],
+    )
+    return str(answer["JobFlowId"])
+
+
+def _network(ec2: Any, zone: str) -> tuple[str, str] | None:
+    """Subnet and group of the enrolled VPC; None where there is none."""
+    groups = ec2.describe_security_groups(Filters=[{"Name": "group-name", "Values": [GROUP]}])["SecurityGroups"]
+    if not groups:
+        return None
+    network = [{"Name": "vpc-id", "Values": [groups[0]["VpcId"]]}]
+    subnets = sorted(ec2.describe_subnets(Filters=network)["Subnets"], key=lambda item: item["AvailabilityZone"])
+    subnet = next(one for one in subnets if one["AvailabilityZone"].startswith(zone))
+    return str(subnet["SubnetId"]), str(groups[0]["GroupId"])
 
 
 def endpoint_profile(iam: Any) -> str:

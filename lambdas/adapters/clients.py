@@ -176,6 +176,11 @@ def fsx(region: str) -> Any:
     return _lazy("fsx", region, _QUICK)
 
 
+def emr(region: str) -> Any:
+    """EMR."""
+    return _lazy("emr", region)
+
+
 def service_quotas(region: str) -> "ServiceQuotasClient":
     """Service Quotas."""
     client: ServiceQuotasClient = _lazy("service-quotas", region, _QUICK)

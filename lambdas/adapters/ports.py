@@ -10,6 +10,7 @@ from lambdas.adapters.records import (
     Instance,
     LaunchRequest,
 )
+from lambdas.core.ends.clusters import Cluster
 from lambdas.core.fleet.firewall import Rule
 from lambdas.core.fleet.launch_plan import Subnet
 from lambdas.core.metrics import MetricName
@@ -45,6 +46,13 @@ class Compute(Protocol):
 
     def terminate(self, instance_ids: Iterable[str]) -> None:
         """Unknown ids are fine."""
+
+
+class Clusters(Protocol):
+    """EMR of one region."""
+
+    def find(self, cluster_id: str) -> Cluster | None:
+        """Return a cluster with its core and task instances that are RUNNING, while it serves; None if it has none."""
 
 
 class Subnets(Protocol):

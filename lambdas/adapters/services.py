@@ -1,9 +1,10 @@
-"""What AWS does at one place: machines, their commands, networks, prices and limits of a region."""
+"""What AWS does at one place: machines, clusters, commands, networks, prices and limits of a region."""
 
 from dataclasses import dataclass
 
 from lambdas.adapters import clients, market, ports
 from lambdas.adapters.ec2 import Ec2Compute
+from lambdas.adapters.emr import EmrClusters
 from lambdas.adapters.environment import Environment
 from lambdas.adapters.file_systems import AwsFileSystems
 from lambdas.adapters.instance_types import Ec2InstanceTypes
@@ -30,6 +31,7 @@ class Services:
     instance_types: market.InstanceTypes
     quotas: market.Quotas
     file_systems: market.FileSystems
+    clusters: ports.Clusters
 
 
 def services(region: str, env: Environment, *, hurried: bool = False) -> Services:
@@ -45,4 +47,5 @@ def services(region: str, env: Environment, *, hurried: bool = False) -> Service
         instance_types=Ec2InstanceTypes(ec2),
         quotas=ServiceQuotas(clients.service_quotas(region)),
         file_systems=AwsFileSystems(clients.efs(region), clients.fsx(region)),
+        clusters=EmrClusters(clients.emr(region)),
     )

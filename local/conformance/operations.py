@@ -22,6 +22,7 @@ from local.models import description
 # Names under which requests are signed, where botocore's differ.
 SIGNED_AS = {
     "elasticfilesystem": "efs",
+    "elasticmapreduce": "emr",
     "states": "stepfunctions",
     "servicequotas": "service-quotas",
     "tagging": "resourcegroupstaggingapi",

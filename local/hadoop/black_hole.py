@@ -17,13 +17,20 @@ class BlackHole:
 
     def add(self, ports: Collection[int]) -> None:
         """Drop what goes to these ports and what comes from them. Raises HadoopError."""
-        self._ports |= set(ports)
-        numbers = ", ".join(map(str, sorted(self._ports)))
-        rules = f"tcp dport {{ {numbers} }} drop; tcp sport {{ {numbers} }} drop"
-        chain = f"chain input {{ type filter hook input priority -10; {rules}; }}"
+        all_ports = self._ports | set(ports)
+        numbers = ", ".join(map(str, sorted(all_ports)))
         self._run(
-            f"table inet {self._table} {{}}; delete table inet {self._table}; table inet {self._table} {{ {chain} }}"
+            f"table inet {self._table}",
+            f"delete table inet {self._table}",
+            f"table inet {self._table} {{",
+            "chain input {",
+            "type filter hook input priority -10",
+            f"tcp dport {{ {numbers} }} drop",
+            f"tcp sport {{ {numbers} }} drop",
+            "}",
+            "}",
         )
+        self._ports = all_ports
 
     def lift(self) -> None:
         """Let all packets pass again. Raises HadoopError."""
@@ -31,11 +38,11 @@ class BlackHole:
             self._run(f"delete table inet {self._table}")
             self._ports.clear()
 
-    def _run(self, script: str) -> None:
+    def _run(self, *lines: str) -> None:
         nft = shutil.which("nft")
         if nft is None or os.geteuid() != 0:
             raise HadoopError("packets are dropped by nft, as root")
-        lines = script.replace("; ", "\n")
-        done = subprocess.run([nft, "-f", "-"], input=lines, capture_output=True, text=True, check=False)
+        script = "\n".join([*lines, ""])
+        done = subprocess.run([nft, "-f", "-"], input=script, capture_output=True, text=True, check=False)
         if done.returncode:
             raise HadoopError(f"nft: {done.stderr.strip()}")

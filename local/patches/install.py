@@ -12,7 +12,7 @@ from local.state import StateDir
 
 def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) -> None:
     """Install all patches; GATEWAY_PORT and AWS_ENDPOINT_URL are in the environment."""
-    from local.patches import cloudformation, models, stack_deletion
+    from local.patches import cloudformation, clusters, models, stack_deletion
     from local.patches.ec2 import describe as ec2_describe
     from local.patches.ec2 import images, instance_types, interfaces, name_servers, security_groups, spot_prices
     from local.patches.ec2 import launch as ec2_launch
@@ -96,6 +96,7 @@ def install(config: LocalConfig, state: StateDir, fleet: Fleet, calls: Calls) ->
     file_systems.install()
     ec2_launch.install(fleet, state)
     ec2_describe.install()
+    clusters.install()
     security_groups.install(fleet)
     interfaces.install(fleet)
     name_servers.install(fleet)

@@ -51,7 +51,7 @@ def test_it_is_accepted_as_it_stands() -> None:
 
 def test_what_is_commented_out_is_valid_by_itself() -> None:
     minimal = json.loads((CONTRACTS / "examples/good/transfer-request/minimal.json").read_text())
-    assert len(asides()) == 11
+    assert len(asides()) == 13
     for within, entry in asides():
         document = json.loads(json.dumps(minimal))
         place = document

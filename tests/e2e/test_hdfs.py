@@ -13,9 +13,11 @@ from typing import Any
 
 import pytest
 
+from local.endpoints import launch_cluster
 from local.hadoop.cluster import HadoopCluster
 from local.hadoop.errors import HadoopMissingError
 from local.hadoop.instances import on_instances
+from local.hadoop.runtime import Runtime
 from local.hadoop.shared_classes import prepare
 from tests.chaos.extent import only_full
 from tests.e2e.account import END_TYPE, HOME, OTHER, Account, Run
@@ -84,12 +86,17 @@ def make_set(root: Path, seed: int) -> Path:
 
 
 @pytest.fixture(scope="module")
-def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hdfs]:
-    """Two clusters, each of a name node and two workers with data."""
+def runtime() -> Runtime:
+    """Hadoop, where this machine has it."""
     try:
-        runtime = prepare()
+        return prepare()
     except HadoopMissingError as missing:
         pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="module")
+def hdfs(tmp_path_factory: pytest.TempPathFactory, runtime: Runtime) -> Iterator[Hdfs]:
+    """Two clusters, each of a name node and two workers with data."""
     uses = {"region": OTHER, "read": True, "write": True, "delete": True}
     with ExitStack() as stack:
         account = stack.enter_context(allowing(tmp_path_factory.mktemp("hdfs"), [{"bucket": BUCKET, **uses}]))
@@ -218,6 +225,43 @@ def test_the_fewest_pairs_that_take_no_longer_than_distcp_are_launched(hdfs: Hdf
         assert_whole(hdfs, run, f"{name}-distcp")
         assert words in run.report["estimate"]["reason"]
         assert "DistCp" in run.report["estimate"]["reason"]
+
+
+@only_full
+def test_a_cluster_of_emr_serves_by_its_core_instances(hdfs: Hdfs, runtime: Runtime, tmp_path: Path) -> None:
+    account, root = hdfs.account, make_set(tmp_path / "set", 7)
+    made = launch_cluster(account.cloud.client, HOME, "emr", core=2, instance_type=END_TYPE)
+    primary, *core = account.cloud.wait_for(lambda: _instances_of(account, made, 3), 60)
+    for machine in (primary, *core):
+        account.cloud.wait_online(HOME, machine)
+    with on_instances(runtime, account.cloud, HOME, primary, core) as hadoop:
+        Site(HOME, core, hadoop).put(root, "/in")
+        request = {
+            "source": {"kind": "hdfs", "clusterId": made, "region": HOME, "user": USER, "paths": ["/in/set"]},
+            "destination": {**hdfs.destination.end(path="/out/of-emr"), "workers": hdfs.destination.workers[:1]},
+            "relays": {"pairs": 0},
+            "chunkSizeMiB": 4,
+            "preTest": False,
+        }
+        run = account.run(request, "of-emr")
+        assert_whole(hdfs, run, "of-emr")
+    assert tree(hdfs.destination.get("/out/of-emr/set", tmp_path / "got")) == tree(root)
+    assert run.report["request"]["source"]["workers"] == core
+    assert run.report["request"]["source"]["clusterId"] == made
+    account.cloud.client("emr", HOME).terminate_job_flows(JobFlowIds=[made])
+
+
+def _instances_of(account: Account, cluster_id: str, count: int) -> list[str] | None:
+    """The primary instance and the core instances of a cluster once so many run."""
+    emr, running = account.cloud.client("emr", HOME), {"ClusterId": cluster_id, "InstanceStates": ["RUNNING"]}
+    found = [
+        instance_id
+        for role in ("MASTER", "CORE")
+        for instance_id in sorted(
+            one["Ec2InstanceId"] for one in emr.list_instances(**running, InstanceGroupTypes=[role])["Instances"]
+        )
+    ]
+    return found if len(found) == count else None
 
 
 FAULTS = {

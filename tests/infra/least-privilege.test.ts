@@ -175,6 +175,29 @@ describe('least privilege', () => {
     expect(granted).toEqual(expect.arrayContaining(['elasticfilesystem:DescribeFileSystems', 'fsx:DescribeFileSystems']));
   });
 
+  it('clusters of EMR are asked about by the functions that accept requests, in the enrolled regions, and nothing of them is changed', () => {
+    const asking = functions
+      .map(({ FunctionName }) => FunctionName as string)
+      .filter((name) => statementsOf(control, name).some(({ actions }) => actions.some((action) => action.startsWith('elasticmapreduce:'))))
+      .sort();
+    expect(asking).toEqual([
+      'cpt-close-window',
+      'cpt-estimate-request',
+      'cpt-start-from-object',
+      'cpt-start-from-schedule',
+      'cpt-validate-request',
+    ]);
+    for (const name of asking) {
+      const mine = statementsOf(control, name).filter(({ actions }) => actions.some((action) => action.startsWith('elasticmapreduce:')));
+      expect(mine.map(({ actions, resources: on }) => ({ actions, on }))).toEqual([
+        {
+          actions: ['elasticmapreduce:DescribeCluster', 'elasticmapreduce:ListInstances'],
+          on: [expect.stringMatching(/:elasticmapreduce:\*:.*:cluster\/\*$/)],
+        },
+      ]);
+    }
+  });
+
   it('commands are our documents only', () => {
     const targets = all
       .filter(([, { actions }]) => actions.includes('ssm:SendCommand'))

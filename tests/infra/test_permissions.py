@@ -74,6 +74,7 @@ PORTS: dict[str, list[str]] = {
     "compute.running": ["ec2:DescribeInstances"],
     "compute.launch": ["ec2:RunInstances", "ec2:CreateTags", "iam:PassRole", "ssm:GetParameters"],
     "compute.terminate": ["ec2:TerminateInstances"],
+    "clusters.find": ["elasticmapreduce:DescribeCluster", "elasticmapreduce:ListInstances"],
     "commands.online": ["ssm:DescribeInstanceInformation"],
     "commands.send": ["ssm:SendCommand"],
     "commands.ended": ["ssm:ListCommandInvocations"],

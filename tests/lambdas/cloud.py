@@ -17,6 +17,7 @@ from tests.lambdas.memory.arrivals import MemoryAddedStarts, MemoryArrivals, Mem
 from tests.lambdas.memory.buckets import MemoryBuckets
 from tests.lambdas.memory.leftovers import MemoryLeftovers
 from tests.lambdas.memory.market import (
+    MemoryClusters,
     MemoryFileSystems,
     MemoryInstanceTypes,
     MemoryPriceCache,
@@ -83,6 +84,7 @@ class Cloud:
         self.instance_types = {region: MemoryInstanceTypes() for region in regions}
         self.quotas = {region: MemoryQuotas() for region in regions}
         self.file_systems = {region: MemoryFileSystems() for region in regions}
+        self.clusters = {region: MemoryClusters() for region in regions}
         self.world = World(
             env=replace(ENVIRONMENT, **settings),
             transfers=self.transfers,
@@ -126,6 +128,7 @@ class Cloud:
             instance_types=self.instance_types[region],
             quotas=self.quotas[region],
             file_systems=self.file_systems[region],
+            clusters=self.clusters[region],
         )
 
     def alive(self) -> list[str]:

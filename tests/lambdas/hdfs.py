@@ -1,7 +1,9 @@
 """Transfers with HDFS at an end, whose seats work on workers of its cluster."""
 
+from collections.abc import Iterable
 from typing import Any
 
+from lambdas.core.ends.clusters import ClusterInstance
 from lambdas.core.request.request import TransferRequest
 from lambdas.core.survey.whereabouts import DirectoryWay, FileSystem, Whereabouts
 from lambdas.core.transfer.accepted import AcceptedTransfer
@@ -76,3 +78,19 @@ def place_in(cluster: str | None, inodes: str, path: str, *, missing: str = "") 
     """The same, as a survey of a source tells it."""
     whole = f"{path.rstrip('/')}/{missing}" if missing else path
     return Whereabouts(path=whole, ways=[way_in(cluster, inodes, path, missing=missing)])
+
+
+CLUSTER, OTHER_CLUSTER = "j-3KVTXXXXXX7UG", "j-1ABCDEFGHIJKL"
+
+
+def of_cluster(end: dict[str, Any], cluster_id: str = CLUSTER) -> dict[str, Any]:
+    """The end, with the cluster in its workers' place."""
+    return {**{key: value for key, value in end.items() if key != "workers"}, "clusterId": cluster_id}
+
+
+def instances(core: Iterable[str], task: Iterable[str] = (), group: str = "ig-TASK") -> tuple[ClusterInstance, ...]:
+    """Instances of a cluster, in one group of each role."""
+    return (
+        *(ClusterInstance(one, "CORE", "ig-CORE") for one in core),
+        *(ClusterInstance(one, "TASK", group) for one in task),
+    )

@@ -3,6 +3,7 @@
 import { Settings } from '../config';
 import { Access } from './access';
 import { assumeAllowed } from './buckets';
+import { findClusters } from './clusters';
 import * as data from './control-data';
 import * as markets from './markets';
 import * as relays from './relay-instances';
@@ -33,9 +34,13 @@ export function startTransfers(settings: Settings): Access[] {
   ];
 }
 
-/** What a request names: machines, and third regions whose VPCs private addresses must join with those of the ends. */
+/** What a request names: machines, clusters of them, and third regions whose VPCs private addresses must join with those of the ends. */
 export function lookAtMachines(): Access[] {
-  return [relays.describe('Instances', 'RouteTables', 'SecurityGroups', 'Subnets'), ssm.findMachines()];
+  return [
+    relays.describe('Instances', 'RouteTables', 'SecurityGroups', 'Subnets'),
+    ssm.findMachines(),
+    findClusters(),
+  ];
 }
 
 /** From launched to ready, and out again where that fails. */

@@ -20,6 +20,7 @@ export const SERVICES = [
   'dynamodb',
   'ec2',
   'efs',
+  'emr',
   'events',
   'fsx',
   'iam',

@@ -3,6 +3,7 @@
  * tests/infra/test_permissions.py holds the permissions against the code.
  */
 
+import { findClusters } from '../access/clusters';
 import * as data from '../access/control-data';
 import { askMarkets, report, tearDown } from '../access/groups';
 import * as relays from '../access/relay-instances';
@@ -33,6 +34,7 @@ export function callFunctions(settings: Settings): Readonly<Record<Call, Functio
         ...askMarkets(settings),
         relays.describe('RouteTables', 'SecurityGroups', 'Subnets'),
         ssm.findMachines(),
+        findClusters(),
       ],
     },
     limit_transfer: {

@@ -10,7 +10,7 @@ from lambdas.core.ends.machine import DestinationMachine, SourceMachine
 
 _TAGS = {"machine": "Machine", "bucket": "Bucket", "hdfs": "Hdfs"}
 # Of an end that says no kind there is, what it names tells which one was meant.
-_NAMES = {"bucket": "Bucket", "workers": "Hdfs"}
+_NAMES = {"bucket": "Bucket", "workers": "Hdfs", "clusterId": "Hdfs"}
 
 
 def _kind(value: Any) -> str:

@@ -1,7 +1,7 @@
 """The check whether an execution may resume a transfer that an earlier execution has run."""
 
 from lambdas.core.ends.bucket import BucketEnd
-from lambdas.core.ends.hdfs import DestinationHdfs
+from lambdas.core.ends.hdfs import DestinationHdfs, HdfsEnd
 from lambdas.core.ends.kinds import DestinationEnd, SourceEnd
 from lambdas.core.transfer.accepted import AcceptedTransfer
 
@@ -37,6 +37,9 @@ def _machines(
 ) -> list[tuple[str, object, object]]:
     if isinstance(was, BucketEnd) or isinstance(is_, BucketEnd) or was.kind != is_.kind:
         return [(f"$.{end}.kind", was.kind, is_.kind)]
+    if isinstance(was, HdfsEnd) and isinstance(is_, HdfsEnd) and was.cluster_id and was.cluster_id == is_.cluster_id:
+        # Its workers of today reach what others have written, and a plan of other machines is made anew.
+        return []
     # In their order, too: what they share is named after it.
     if was.machine_ids == is_.machine_ids:
         return []

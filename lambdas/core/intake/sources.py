@@ -5,6 +5,7 @@ from hashlib import blake2b
 from urllib.parse import unquote
 
 from lambdas.core.ends.hdfs import HdfsEnd
+from lambdas.core.ends.kinds import DestinationEnd, SourceEnd
 from lambdas.core.survey.whereabouts import SourcePath, Whereabouts
 from lambdas.core.transfer.accepted import AcceptedTransfer
 
@@ -38,5 +39,10 @@ def mirror_key(transfer: AcceptedTransfer) -> str:
     )
     # A worker has a file system of its own, too, with other paths.
     kind = (request.source.kind,) if isinstance(request.source, HdfsEnd) else ()
-    ends = (*kind, *request.source.machine_ids, *paths, *request.destination.machine_ids)
+    ends = (*kind, *_machines(request.source), *paths, *_machines(request.destination))
     return blake2b("\0".join((*ends, request.destination.where)).encode(), digest_size=16).hexdigest()
+
+
+def _machines(end: SourceEnd | DestinationEnd) -> tuple[str, ...]:
+    """A cluster of EMR stays the same where its workers come and go."""
+    return (end.cluster_id,) if isinstance(end, HdfsEnd) and end.cluster_id else end.machine_ids

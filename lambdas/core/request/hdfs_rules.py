@@ -33,6 +33,7 @@ def problems(source: SourceEnd, destination: DestinationEnd, said: Mapping[str, 
     if isinstance(destination, DestinationHdfs):
         found += [("destination", one) for one in _at_the_destination(destination, said)]
     return [
+        *_of_clusters(ends),
         *(
             f"$.{key}: {_value(value)}, and $.{where} is HDFS: {why}; {right}"
             for where, (key, value, is_refused, why, right) in found
@@ -40,6 +41,24 @@ def problems(source: SourceEnd, destination: DestinationEnd, said: Mapping[str, 
         ),
         *_of_paths(source, destination),
     ]
+
+
+def _of_clusters(ends: list[tuple[str, SourceEnd | DestinationEnd]]) -> Iterator[str]:
+    """A request names workers or their cluster, and a cluster at one end: which of its workers serve which is asked."""
+    named: dict[str, str] = {}
+    for side, end in ends:
+        if not isinstance(end, HdfsEnd) or end.cluster_id is None:
+            continue
+        if end.workers is not None:
+            yield (
+                f"$.{side}.clusterId: '{end.cluster_id}', and $.{side}.workers names machines; leave one of them out"
+            )
+        if end.cluster_id in named:
+            yield (
+                f"$.{side}.clusterId: '{end.cluster_id}' is the cluster of $.{named[end.cluster_id]} as well; to copy "
+                "within one cluster use hdfs dfs -cp or hadoop distcp, or name some of its instances as workers"
+            )
+        named.setdefault(end.cluster_id, side)
 
 
 def _at_any_end(said: Mapping[str, Any], *, is_between: bool) -> Iterator[_Refused]:

@@ -18,7 +18,8 @@ def problems(source: SourcePaths, destination: DestinationPath, *, measures: boo
                 f"$.destination.{destination.field_of(at)}: '{instance_id}' is {_part_of(source)} as well; "
                 f"name another instance ({_without_cpt(source, destination)} there)"
             )
-    count = len(source.machine_ids) + len(destination.machine_ids)
+    # Of a cluster one worker serves at least; how many more there is room for is found out with it.
+    count = sum(len(end.machine_ids) or 1 for end in (source, destination))
     ends: tuple[tuple[str, SeatedEnd], ...] = (("source", source), ("destination", destination))
     if count > MOST_TOGETHER:
         name, end = max(reversed(ends), key=lambda one: len(one[1].machine_ids))

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from lambdas.core.documents import ABSOLUTE_PATH, INSTANCE_ID, INSTANCE_TYPE, REGION, RULE, TRANSFER_ID, USER
 from lambdas.core.ends.bucket import ACCOUNT
-from lambdas.core.ends.hdfs import HDFS_USER
+from lambdas.core.ends.hdfs import CLUSTER_ID, HDFS_USER
 from lambdas.core.ends.object_writing import KMS_KEY_PATTERN
 from lambdas.core.request.bandwidth import TIME_OF_DAY, TIME_ZONE
 from lambdas.core.request.deletion import CONFIRMATION
@@ -16,13 +16,14 @@ from lambdas.core.request.deletion import CONFIRMATION
 _RIGHT = {
     "missing": "is missing; it is required",
     "no_machine": "is missing; it is required, or instanceIds with several machines that reach the same data",
+    "no_worker": "is missing; it is required, or clusterId with the id of a cluster of EMR",
     "extra_forbidden": "is not a known key; remove it or correct its spelling",
 }
 _OF_OBJECTS = ("expectedBucketOwner", "archived", "restore", "storageClass", "tags", "kmsKeyId")
 _OF_BLOCKS = ("replication", "blockSizeMiB")
 _NOT_OF_A_BUCKET = {
     **dict.fromkeys(
-        ("instanceId", "instanceIds", "workers"),
+        ("instanceId", "instanceIds", "workers", "clusterId"),
         "a bucket has no machine of its own: the machine at the other end reads or writes it; leave it out",
     ),
     **dict.fromkeys(
@@ -39,14 +40,15 @@ _NOT_OF_A_MACHINE = {
     **dict.fromkeys(
         _OF_OBJECTS, "objects of a bucket have it, files have not; leave it out, or write kind as 'bucket'"
     ),
-    "workers": "a machine is named as instanceId, several as instanceIds; leave it out, or write kind as 'hdfs'",
+    **dict.fromkeys(
+        ("workers", "clusterId"),
+        "a machine is named as instanceId, several as instanceIds; leave it out, or write kind as 'hdfs'",
+    ),
     "user": "a user of a machine is named as runAs; leave it out, or write kind as 'hdfs'",
     **dict.fromkeys(_OF_BLOCKS, "files of HDFS have it, others have not; leave it out, or write kind as 'hdfs'"),
 }
 _NOT_OF_HDFS = {
-    **dict.fromkeys(
-        ("instanceId", "instanceIds", "clusterId"), "name instances of the cluster as workers, in a list; leave it out"
-    ),
+    **dict.fromkeys(("instanceId", "instanceIds"), "name instances of the cluster as workers, in a list; leave it out"),
     **dict.fromkeys(("bucket", "prefix"), "HDFS has paths; leave it out, or write kind as 'bucket'"),
     **dict.fromkeys(
         _OF_OBJECTS, "objects of a bucket have it, files have not; leave it out, or write kind as 'bucket'"
@@ -69,6 +71,7 @@ PATTERNS = {
     "as KMS shows it: it ends with key/ and an id, e.g. :key/1234abcd-12ab-34cd-56ef-1234567890ab",
     USER: "write the name or the number of a user of that machine, e.g. backup or 1000",
     HDFS_USER: "write the name of a user of HDFS, e.g. etl",
+    CLUSTER_ID: "write the id of a cluster of EMR, e.g. j-3KVTXXXXXX7UG",
 }
 _MESSAGES = {
     "model_type": "write a JSON object",

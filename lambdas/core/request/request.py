@@ -185,7 +185,7 @@ class TransferRequest(Document):
     @property
     def machine_sides(self) -> list[int]:
         """Sides with machines, beside which relays may stand: 0 is the source, 1 the destination."""
-        return [side for side, end in enumerate((self.source, self.destination)) if end.machine_ids]
+        return [side for side, end in enumerate((self.source, self.destination)) if end.kind != "bucket"]
 
     @property
     def gives_tags(self) -> bool:

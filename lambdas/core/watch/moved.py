@@ -7,7 +7,7 @@ from typing import Any
 def from_and_to(request: object) -> tuple[str, str] | None:
     """Machine and path, or bucket and prefix, of each end: `i-0123456789abcdef0:/data`; None where it does not say.
 
-    Of HDFS the path and the workers: `hdfs:/data by i-0123456789abcdef0`.
+    Of HDFS the path and the workers, or their cluster: `hdfs:/data by i-0123456789abcdef0`.
     """
     try:
         return (_source(request["source"]), _destination(request["destination"]))  # type: ignore[index]
@@ -35,7 +35,7 @@ def _is_hdfs(end: Mapping[str, Any]) -> bool:
 
 
 def _hdfs(end: Mapping[str, Any], where: str) -> str:
-    return f"hdfs:{where} by {','.join(end['workers'])}"
+    return f"hdfs:{where} by {end.get('clusterId') or ','.join(end['workers'])}"
 
 
 def _bucket(end: Mapping[str, Any]) -> str:

@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from lambdas.adapters.records import Instance
 from lambdas.adapters.world import World
 from lambdas.core.ends import allowed_buckets
 from lambdas.core.ends.bucket import BucketEnd, DestinationBucket, SourceBucket
@@ -16,10 +15,10 @@ from lambdas.core.fleet.topology import pair_of
 from lambdas.core.places.machines import EndMachine, ExistingRelay, TransitRegion
 from lambdas.core.places.place import Place
 from lambdas.core.request.request import Limits, Objective, TransferRequest, parse_request
-from lambdas.core.seats.consent import how_to_tag
 from lambdas.core.seats.credentials import MIRRORING, READING, RESTORING, WRITING, BucketPlace, too_long
 from lambdas.core.transfer.seat import Seat, seats_of
 from lambdas.operations.fleet.providers.lent import look_at
+from lambdas.operations.intake.end_machines import in_other_vpcs, machines_of, with_workers
 
 
 @dataclass(frozen=True)
@@ -44,10 +43,11 @@ def accept(raw: object, world: World) -> Accepted:
         # S3 copies by itself: no machine, relay or region has to be ready.
         filled_in = request.model_copy(update={"objective": _objective(request, world), **_owned(request, world)})
         return Accepted(filled_in, [], [], [], [], [])
-    sources, destinations = _ends(request, world)
+    request = with_workers(request, world)
+    sources, destinations = machines_of(request, world)
     source, destination = sources[0], destinations[0]
     existing, problems = look_at(request, pair_of(source, destination), world)
-    problems += _in_other_vpcs(request, sources, destinations)
+    problems += in_other_vpcs(request, sources, destinations)
     transit, unusable = _transit(request, world)
     apart, unjoined = _apart(request, source, destination, transit, world) if transit else ([], [])
     problems += [*unusable, *unjoined]
@@ -164,52 +164,3 @@ def _apart(
                 f"{joined.in_words(lacking, world.env.inter_region_path)}; join their VPCs, or leave the region out"
             )
     return found, problems
-
-
-def _ends(request: TransferRequest, world: World) -> tuple[list[EndMachine], list[EndMachine]]:
-    """The machines on which daemons work for both ends, in their order."""
-    problems: list[str] = []
-    ends: list[list[EndMachine]] = []
-    for side, end in (("source", request.source), ("destination", request.destination)):
-        machines = []
-        for at, instance_id in enumerate(end.machine_ids):
-            found = world.at(end.place).compute.describe([instance_id])
-            problem = _problem(end.region, instance_id, found, world)
-            if problem:
-                problems.append(f"$.{side}.{end.field_of(at)}: '{instance_id}' {problem}")
-            else:
-                machines.append(found[0].machine(end.region))
-        ends.append(machines)
-    if problems:
-        raise InvalidRequest(problems)
-    # The seat of a bucket works on the machine at the other end.
-    return ends[0] or ends[1], ends[1] or ends[0]
-
-
-def _in_other_vpcs(
-    request: TransferRequest, sources: Sequence[EndMachine], destinations: Sequence[EndMachine]
-) -> list[str]:
-    """What is wrong with machines of one end that are in several VPCs: relays and rules are beside one of them."""
-    return [
-        f"$.{side}.{end.field_of(at)}: '{machine.instance_id}' is in {machine.vpc_id}, and '{first.instance_id}' in "
-        f"{first.vpc_id}; name machines of one VPC"
-        for side, end, (first, *others) in (
-            ("source", request.source, sources),
-            ("destination", request.destination, destinations),
-        )
-        for at, machine in enumerate(others, 1)
-        if machine.vpc_id != first.vpc_id
-    ]
-
-
-def _problem(region: str, instance_id: str, found: list[Instance], world: World) -> str | None:
-    if not found or found[0].gone:
-        return f"is not in {region}; name an instance of that region, or correct the region"
-    if found[0].state != "running":
-        return f"is {found[0].state}; start it first"
-    if not world.at(Place(region)).commands.online([instance_id]):
-        return "does not answer SSM; install the SSM agent and attach the control stack's managed policy to its role"
-    if world.env.require_consent and found[0].end_of != world.env.deployment:
-        tag = how_to_tag([instance_id], region, world.env.deployment)
-        return f"is not tagged as an end of this deployment: whoever owns it runs {tag}"
-    return None

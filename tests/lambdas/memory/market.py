@@ -1,9 +1,10 @@
-"""In-memory twins of the markets: what they answer is set from outside."""
+"""In-memory twins of the markets, and of EMR: what they answer is set from outside."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from lambdas.adapters.market import PriceAnswers
+from lambdas.core.ends.clusters import Cluster
 from lambdas.core.survey.served import Served, Told
 from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.core.tariff.prices import Market, Price, PriceItem
@@ -89,3 +90,16 @@ class MemoryFileSystems:
         found = list(served)
         self.asked += [one.file_system_id for one in found]
         return {one: self.known[one.file_system_id] for one in found if one.file_system_id in self.known}
+
+
+@dataclass
+class MemoryClusters:
+    """EMR of one region; `asked`: the ids of all calls."""
+
+    known: dict[str, Cluster] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+
+    def find(self, cluster_id: str) -> Cluster | None:
+        """See Clusters."""
+        self.asked.append(cluster_id)
+        return self.known.get(cluster_id)

@@ -23,7 +23,7 @@ pub enum MountFault {
 impl MountFault {
     pub fn draw(random: &mut Random) -> Self {
         let times = 1 + random.below(3) as u64;
-        if random.one_in(3) {
+        if random.one_in(2) {
             return Self::Old(times);
         }
         let call = random.pick(&[Call::Small, Call::Large, Call::Directory, Call::Note, Call::Sync]);
@@ -53,7 +53,12 @@ impl World {
         match (&self.home.place, run.mount) {
             // What somebody has changed since is seen by no look at what was.
             (Place::Memory(_), Some(MountFault::Old(_))) if run.has_changes() => self.home.place.destination(),
-            (Place::Memory(memory), Some(fault)) => fault.of(memory, &mut self.tally),
+            (Place::Memory(memory), Some(fault)) => {
+                // What is not done after some tries is named.
+                let lost = matches!(fault, MountFault::Lost(..));
+                self.current.into_iter().for_each(|current| self.plans[current].lost_answers |= lost);
+                fault.of(memory, &mut self.tally)
+            }
             (place, _) => place.destination(),
         }
     }

@@ -151,7 +151,7 @@ impl Listed {
             "destination-conflict" => {
                 self.was_blocked || self.first().is_some_and(|first| plan.at(&first).is_some_and(|first| first.was_blocked))
             }
-            "destination-refused" => self.is_beyond(can, plan.chunk_bytes()) || is_first_out,
+            "destination-refused" => self.is_beyond(can, plan.chunk_bytes()) || is_first_out || plan.lost_answers,
             _ => false,
         };
         (!may).then_some("and there is no such reason")

@@ -105,7 +105,7 @@ impl Run {
 
     pub fn draw(random: &mut Random) -> Self {
         let mut run = Self { lanes: 1 + u32::try_from(random.below(3)).unwrap(), readback: random.one_in(4), ..Self::PLAIN };
-        if random.one_in(4) {
+        if random.one_in(3) {
             run.mount = Some(MountFault::draw(random));
         }
         if random.one_in(12) {

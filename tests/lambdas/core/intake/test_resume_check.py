@@ -6,7 +6,7 @@ from lambdas.core.intake.resume_check import differences
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from tests.lambdas.buckets import from_bucket
 from tests.lambdas.builders import transfer
-from tests.lambdas.hdfs import between_clusters
+from tests.lambdas.hdfs import CLUSTER, OTHER_CLUSTER, between_clusters
 from tests.lambdas.many import many
 
 
@@ -49,3 +49,12 @@ def test_what_lies_in_hdfs_is_joined_in_blocks_of_one_size() -> None:
     small, large = (between_clusters(destination={"blockSizeMiB": size}) for size in (64, 128))
     assert fields(small, large) == fields(small, between_clusters()) == ["$.destination.blockSizeMiB"]
     assert differences(small, between_clusters(destination={"blockSizeMiB": 64, "replication": 2, "user": "x"})) == []
+
+
+def test_a_cluster_goes_on_with_the_workers_that_it_has_now() -> None:
+    one, other = {"clusterId": CLUSTER}, {"clusterId": OTHER_CLUSTER}
+    began = between_clusters(2, 2, source=one, destination=other)
+    assert differences(began, between_clusters(3, 1, source=one, destination=other)) == []
+    assert fields(began, between_clusters(3, 2, source=other, destination=other)) == ["$.source.clusterId"]
+    assert fields(began, between_clusters(3, 2, destination=other)) == ["$.source.workers"]
+    assert differences(began, between_clusters(2, 2, destination=other)) == [], "the same workers, named one by one"

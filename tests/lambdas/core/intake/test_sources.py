@@ -5,7 +5,7 @@ import pytest
 from lambdas.core.intake.sources import exchanged, mirror_key
 from lambdas.core.survey.whereabouts import FileSystem, SourcePath
 from tests.lambdas.builders import transfer
-from tests.lambdas.hdfs import hdfs_source
+from tests.lambdas.hdfs import CLUSTER, OTHER_CLUSTER, between_clusters, hdfs_source
 
 DISK = FileSystem(kind="ext4", mount_point="/srv/media", id="0b9f2c3e")
 ROOT = FileSystem(kind="ext4", mount_point="/", id="7f6a0a52")
@@ -68,3 +68,11 @@ def test_a_path_of_hdfs_is_another_source_than_the_same_path_on_its_worker() -> 
     there = SourcePath(path="/data", file_system=FileSystem(kind="hdfs", mount_point="/", id="hdfs%3A//a"))
     other = there.model_copy(update={"file_system": FileSystem(kind="hdfs", mount_point="/", id="hdfs%3A//b")})
     assert len(list(exchanged([there], [other], "before"))) == 1, "another cluster"
+
+
+def test_a_mirror_of_a_cluster_is_known_whichever_of_its_workers_serve() -> None:
+    one, other = {"clusterId": CLUSTER}, {"clusterId": OTHER_CLUSTER}
+    key = mirror_key(between_clusters(2, 2, source=one, destination=other))
+    assert mirror_key(between_clusters(3, 1, source=one, destination=other)) == key
+    assert mirror_key(between_clusters(2, 2, source=other, destination=one)) != key
+    assert mirror_key(between_clusters(2, 2)) != key

@@ -6,7 +6,7 @@ from typing import Any
 from lambdas.core.report import asked
 from lambdas.core.request.request import TransferRequest
 from tests.lambdas.builders import request
-from tests.lambdas.hdfs import between_clusters
+from tests.lambdas.hdfs import CLUSTER, between_clusters
 
 
 def parsed(paths: list[Any], path: str = "/restore") -> TransferRequest:
@@ -29,6 +29,11 @@ def test_paths_of_hdfs_are_named_with_their_workers() -> None:
         "i-0aaaaaaaaaaaaaac1 (us-west-2)"
     )
     assert destination == "hdfs:/backup by i-0bbbbbbbbbbbbbbb2 (eu-west-1)"
+
+
+def test_a_cluster_of_emr_is_named_with_the_workers_that_served() -> None:
+    source, _ = asked.moved(between_clusters(2, 1, source={"clusterId": CLUSTER}).request)
+    assert source == f"hdfs:/warehouse/sales by i-0aaaaaaaaaaaaaaa1 and i-0aaaaaaaaaaaaaac1 of {CLUSTER} (us-west-2)"
 
 
 def test_a_path_that_lands_elsewhere_is_named_with_where() -> None:

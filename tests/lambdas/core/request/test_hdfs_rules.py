@@ -9,7 +9,7 @@ from lambdas.core.errors import InvalidRequest
 from lambdas.core.request.request import Limits, TransferRequest, parse_request
 from tests.lambdas.buckets import bucket
 from tests.lambdas.builders import DESTINATION_ID, IRELAND, SOURCE_ID, WEST, request
-from tests.lambdas.hdfs import hdfs_destination, hdfs_source
+from tests.lambdas.hdfs import CLUSTER, OTHER_CLUSTER, hdfs_destination, hdfs_source, of_cluster
 
 LIMITS = Limits(regions=(WEST, IRELAND), max_pairs=8, instance_types=())
 MACHINES = request()
@@ -235,6 +235,40 @@ def test_no_more_workers_serve_than_a_transfer_can_name() -> None:
     (problem,) = refused(hdfs_source(2), hdfs_destination(1), profile="measure")
     assert problem.endswith("; name one")
     assert parse_request({"source": hdfs_source(), "destination": hdfs_destination(), "profile": "measure"}, LIMITS)
+
+
+def test_a_cluster_of_emr_stands_in_its_workers_place() -> None:
+    for kinds in (("hdfs", "machine"), ("hdfs", "bucket"), ("machine", "hdfs"), ("hdfs", "hdfs")):
+        asked = {"source": dict(SOURCES[kinds[0]]), "destination": dict(DESTINATIONS[kinds[1]])}
+        for end, cluster_id in zip(asked.values(), (CLUSTER, OTHER_CLUSTER), strict=True):
+            end |= {"clusterId": cluster_id} if end.pop("workers", None) else {}
+        found = parse_request(asked, LIMITS)
+        assert [end.kind for end in (found.source, found.destination)] == list(kinds)
+        assert found.machine_sides == [side for side, kind in enumerate(kinds) if kind != "bucket"]
+        assert found.source.to_document() == TransferRequest.from_document(asked).source.to_document()
+
+
+def test_either_workers_or_their_cluster_are_named() -> None:
+    assert refused({**hdfs_source(), "clusterId": CLUSTER}, "hdfs") == [
+        f"$.source.clusterId: '{CLUSTER}', and $.source.workers names machines; leave one of them out"
+    ]
+    unnamed = {key: value for key, value in hdfs_destination().items() if key != "workers"}
+    assert refused("hdfs", unnamed) == [
+        "$.destination.workers: is missing; it is required, or clusterId with the id of a cluster of EMR"
+    ]
+
+
+def test_a_cluster_is_at_one_end_alone() -> None:
+    (problem,) = refused(of_cluster(hdfs_source()), of_cluster(hdfs_destination()))
+    assert problem.startswith(f"$.destination.clusterId: '{CLUSTER}' is the cluster of $.source as well; to copy")
+    assert "hdfs dfs -cp or hadoop distcp" in problem
+
+
+def test_there_is_room_for_one_worker_of_a_cluster() -> None:
+    assert parse_request({"source": hdfs_source(11), "destination": of_cluster(hdfs_destination())}, LIMITS)
+    assert refused(hdfs_source(12), of_cluster(hdfs_destination())) == [
+        "$.source.workers: source and destination have 13 machines together; name 12 in all at most"
+    ]
 
 
 def test_a_region_of_workers_is_enrolled() -> None:

@@ -34,6 +34,13 @@ def test_paths_of_hdfs_by_workers() -> None:
     assert from_and_to(request) == (f"hdfs:/a and 1 more by {MACHINE},{OTHER}", f"hdfs:/out by {OTHER}")
 
 
+def test_paths_of_hdfs_by_a_cluster_before_and_after_its_workers_are_found() -> None:
+    asked = {"kind": "hdfs", "clusterId": "j-3KVTXXXXXX7UG", "paths": ["/a"]}
+    there = {"kind": "hdfs", "clusterId": "j-1ABCDEFGHIJKL", "workers": [OTHER], "path": "/out"}
+    expected = ("hdfs:/a by j-3KVTXXXXXX7UG", "hdfs:/out by j-1ABCDEFGHIJKL")
+    assert from_and_to({"source": asked, "destination": there}) == expected
+
+
 @pytest.mark.parametrize("written", [None, [], "text", {}, {"source": {}}, {"source": {"paths": []}, "destination": 1}])
 def test_what_says_nothing_has_no_words(written: object) -> None:
     assert from_and_to(written) is None

@@ -6,19 +6,31 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from lambdas.core.ends.clusters import Cluster
 from lambdas.core.errors import DestinationBusy, InvalidRequest
+from lambdas.core.record import transfer_life
 from lambdas.core.survey.survey import Survey
 from lambdas.core.tariff.instance_types import TypeFacts
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.handlers.states.estimate_transfer import EstimateInput, estimate_transfer
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
 from lambdas.handlers.states.start_transfer import StartInput, start_transfer
+from lambdas.handlers.states.tear_down import TearDownInput, tear_down
 from lambdas.handlers.states.validate_request import ValidateInput, validate_request
 from tests.lambdas.buckets import ALLOWED, bucket
 from tests.lambdas.builders import DESTINATION_ID, IRELAND, SOURCE_ID, WEST, request, survey, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import begin
-from tests.lambdas.hdfs import between_clusters, from_bucket_to_hdfs, from_hdfs_to_bucket, hdfs_destination, hdfs_source
+from tests.lambdas.hdfs import (
+    CLUSTER,
+    between_clusters,
+    from_bucket_to_hdfs,
+    from_hdfs_to_bucket,
+    hdfs_destination,
+    hdfs_source,
+    instances,
+    of_cluster,
+)
 from tests.lambdas.many import begun, machine_ids, many, with_machines
 from tests.paths import CONTRACTS
 
@@ -70,6 +82,22 @@ def test_a_worker_that_is_not_there_is_named_by_its_place() -> None:
         run(cloud, asked())
     (problem,) = refused.value.problems
     assert problem.startswith(f"$.source.workers[1]: '{machine_ids(SOURCE_ID, 2)[1]}' is not in {WEST}")
+
+
+def test_resumed_a_cluster_serves_by_the_workers_that_it_has_now_and_nothing_of_the_earlier_ones_is_reused() -> None:
+    cloud = with_workers(3, 1)
+    ids = machine_ids(SOURCE_ID, 3)
+    cloud.clusters[WEST].known[CLUSTER] = Cluster("WAITING", instances(ids[:2]))
+    document = {"name": "first", "source": of_cluster(hdfs_source()), "destination": hdfs_destination(1)}
+    began = run(cloud, document)
+    tear_down(TearDownInput(execution_arn=began.execution_arn, transfer=began), cloud.world)
+    cloud.transfers.change(began, transfer_life.close("FAILED"))
+    cloud.clusters[WEST].known[CLUSTER] = Cluster("WAITING", instances(ids[1:]))
+    found = run(cloud, {**document, "resume": True}, "first-attempt2")
+    assert (found.transfer_id, found.run) == ("first", 2)
+    assert [[seat.machine.instance_id for seat in one.senders] for one in (began, found)] == [ids[:2], ids[1:]]
+    assert began.partition != found.partition
+    assert AcceptedTransfer.from_document(found.to_document()) == found
 
 
 def test_two_transfers_into_one_path_of_hdfs_exclude_each_other() -> None:

@@ -8,8 +8,10 @@ use cpt_ends::above::{above, is_or_holds, order};
 use cpt_wire::documents::end::SnapshotDiff;
 
 use crate::cluster::Cluster;
-use crate::fault::words;
-use crate::path::{join, plain};
+use crate::fault::{Meaning, words};
+use crate::path::{join, plain, split};
+
+const SNAPSHOTS: &str = ".snapshot";
 
 /// An entry of the later snapshot, below the directory.
 #[derive(Debug, PartialEq, Eq)]
@@ -20,20 +22,46 @@ pub struct Changed {
     pub is_new: bool,
 }
 
-/// The path of a directory as a snapshot has it.
-pub fn within(directory: &str, snapshot: &str) -> String {
-    join(&join(&plain(directory), ".snapshot"), snapshot)
+/// The path of a directory as a snapshot has it, of itself or of a directory above it.
+///
+/// # Errors
+///
+/// In words: if no such directory has a snapshot of this name, or that has not this one.
+fn within(cluster: &Cluster, directory: &str, snapshot: &str) -> Result<String, String> {
+    let asked = |path: &str| cluster.persist(|| cluster.client().get_file_info(path));
+    let mut above = directory;
+    loop {
+        let top = join(&join(above, SNAPSHOTS), snapshot);
+        match asked(&top) {
+            Ok(_) => {
+                let path = format!("{top}{}", directory.strip_prefix(above).filter(|_| above != "/").unwrap_or(directory));
+                let path = path.trim_end_matches('/').to_owned();
+                return asked(&path).map(|_| path).map_err(|error| words(&error));
+            }
+            Err(error) if Meaning::of(&error) != Meaning::Gone => return Err(words(&error)),
+            Err(_) if above == "/" => return Err(format!("neither it nor a directory above it has a snapshot {snapshot}")),
+            Err(_) => above = split(above).0,
+        }
+    }
 }
 
-/// What has come, changed or got another path since the earlier snapshot, and the directories above that, in the order of a walk.
+/// Whether a path is in a snapshot of this name and, without that, is `directory` or below it.
+pub fn is_within(path: &str, directory: &str, snapshot: &str) -> bool {
+    let Some((above, below)) = path.split_once(&format!("/{SNAPSHOTS}/{snapshot}")) else { return false };
+    (below.is_empty() || below.starts_with('/')) && is_or_holds(directory.as_bytes(), format!("{above}{below}").as_bytes())
+}
+
+/// The path of the directory in the later snapshot; what has come, changed or got another path since the earlier one, and the directories
+/// above that, in the order of a walk.
 ///
 /// # Errors
 ///
 /// In words: if there is no such snapshot of this directory, or a name is not UTF-8.
-pub fn changed(cluster: &Cluster, directory: &str, diff: &SnapshotDiff) -> Result<Vec<Changed>, String> {
+pub fn changed(cluster: &Cluster, directory: &str, diff: &SnapshotDiff) -> Result<(String, Vec<Changed>), String> {
     let (directory, from, to) = (plain(directory), diff.from.as_str(), diff.to.as_str());
+    let root = within(cluster, &directory, to)?;
     let differences = cluster.persist(|| cluster.client().snapshot_diff(&directory, from, to)).map_err(|error| words(&error))?;
-    to_list(differences)
+    Ok((root, to_list(differences)?))
 }
 
 fn to_list(differences: Vec<SnapshotDifference>) -> Result<Vec<Changed>, String> {
@@ -87,6 +115,15 @@ mod tests {
 
     fn expected(lines: &[(&str, bool)]) -> Vec<(String, bool)> {
         lines.iter().map(|(path, is_new)| ((*path).to_owned(), *is_new)).collect()
+    }
+
+    #[test]
+    fn a_path_in_a_snapshot_is_that_of_its_directory() {
+        assert!(is_within("/a/.snapshot/s1/b/c", "/a/b", "s1") && is_within("/a/b/.snapshot/s1", "/a/b", "s1"));
+        assert!(is_within("/.snapshot/s1/a/b", "/a", "s1"));
+        for wrong in ["/a/.snapshot/s1/bc", "/a/.snapshot/s12/b", "/a/b/c", "/b/.snapshot/s1/a/b"] {
+            assert!(!is_within(wrong, "/a/b", "s1"), "{wrong}");
+        }
     }
 
     #[test]

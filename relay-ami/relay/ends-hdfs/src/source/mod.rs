@@ -25,6 +25,7 @@ use crate::cluster::Cluster;
 use crate::fault::of_data;
 use crate::path::plain;
 use crate::whereabouts::way;
+use differences::is_within;
 use opened::{Opened, changed, unreadable};
 pub use opened::{nanoseconds, version};
 
@@ -84,7 +85,9 @@ impl HdfsSource {
         let path = plain(path);
         let is_beneath = |asked: &Asked| {
             let root = plain(&asked.path);
-            root == "/" || path.strip_prefix(root.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            let is_below = || path.strip_prefix(root.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+            let is_in_snapshot = |diff: &SnapshotDiff| is_within(&path, &root, diff.to.as_str());
+            root == "/" || is_below() || self.diff.as_ref().is_some_and(is_in_snapshot)
         };
         if self.paths.iter().any(is_beneath) { Ok(path) } else { Err("is outside of the source") }
     }

@@ -10,7 +10,7 @@ use cpt_ends::above::order;
 use cpt_wire::documents::end::SnapshotDiff;
 
 use super::Asked;
-use super::differences::{Changed, changed, within};
+use super::differences::{Changed, changed};
 use crate::cluster::Cluster;
 use crate::fault::{Meaning, words};
 use crate::path::{join, plain, split};
@@ -29,7 +29,6 @@ pub type Failed = (String, String);
 pub struct Tops<'a> {
     cluster: &'a Cluster,
     paths: &'a [Asked],
-    diff: Option<&'a SnapshotDiff>,
     rest: Vec<Rest>,
     heads: BinaryHeap<Head>,
     failed: VecDeque<Failed>,
@@ -40,7 +39,8 @@ enum Rest {
     Nothing,
     /// What lies in a directory, which lands below this.
     Entries(ListStatusIterator, Option<String>),
-    Changes(VecDeque<Changed>),
+    /// Below this directory of a snapshot.
+    Changes(String, VecDeque<Changed>),
 }
 
 /// The next one of the path of this number.
@@ -70,11 +70,11 @@ impl Eq for Head {}
 
 impl<'a> Tops<'a> {
     /// `diff`: only what has changed between two snapshots.
-    pub fn of(cluster: &'a Cluster, paths: &'a [Asked], diff: Option<&'a SnapshotDiff>) -> Self {
-        let mut tops = Self { cluster, paths, diff, rest: Vec::new(), heads: BinaryHeap::new(), failed: VecDeque::new() };
+    pub fn of(cluster: &'a Cluster, paths: &'a [Asked], diff: Option<&SnapshotDiff>) -> Self {
+        let mut tops = Self { cluster, paths, rest: Vec::new(), heads: BinaryHeap::new(), failed: VecDeque::new() };
         for (number, asked) in paths.iter().enumerate() {
             let begun = match diff {
-                Some(diff) => changed(cluster, &asked.path, diff).map(|changes| (None, Rest::Changes(changes.into()))),
+                Some(diff) => changed(cluster, &asked.path, diff).map(|(root, changes)| (None, Rest::Changes(root, changes.into()))),
                 None => tops.found(asked),
             };
             let (head, rest) = begun.unwrap_or_else(|why| {
@@ -126,29 +126,29 @@ impl<'a> Tops<'a> {
 
     fn following(&mut self, number: usize) -> Result<Option<Top>, String> {
         let (cluster, asked) = (self.cluster, &self.paths[number]);
-        match (&mut self.rest[number], self.diff) {
-            (Rest::Entries(entries, above), _) => {
+        match &mut self.rest[number] {
+            Rest::Nothing => Ok(None),
+            Rest::Entries(entries, above) => {
                 let Some(entry) = cluster.next(entries) else { return Ok(None) };
                 let status = entry.map_err(|error| in_words(&error))?;
                 let name = split(&status.path).1;
                 let lands_as = above.as_ref().map_or_else(|| name.to_owned(), |above| format!("{above}/{name}"));
                 Ok(Some(Top { lands_as, status, is_whole: true }))
             }
-            (Rest::Changes(changes), Some(diff)) => {
+            Rest::Changes(root, changes) => {
                 while let Some(change) = changes.pop_front() {
-                    if let Some(top) = changed_top(cluster, asked, diff, change)? {
+                    if let Some(top) = changed_top(cluster, asked, root, change)? {
                         return Ok(Some(top));
                     }
                 }
                 Ok(None)
             }
-            _ => Ok(None),
         }
     }
 }
 
 /// An entry of the later snapshot; none of what it has no more.
-fn changed_top(cluster: &Cluster, asked: &Asked, diff: &SnapshotDiff, change: Changed) -> Result<Option<Top>, String> {
+fn changed_top(cluster: &Cluster, asked: &Asked, root: &str, change: Changed) -> Result<Option<Top>, String> {
     let Changed { path, is_new } = change;
     let own = plain(&asked.path);
     let name = if asked.path.ends_with('/') { "" } else { split(&own).1 };
@@ -158,8 +158,7 @@ fn changed_top(cluster: &Cluster, asked: &Asked, diff: &SnapshotDiff, change: Ch
     if lands_as.is_empty() {
         return Ok(None);
     }
-    let root = within(&asked.path, diff.to.as_str());
-    let at = if path.is_empty() { root } else { join(&root, &path) };
+    let at = if path.is_empty() { root.to_owned() } else { join(root, &path) };
     match cluster.persist(|| cluster.client().get_file_info(&at)) {
         Ok(status) => Ok(Some(Top { lands_as, status, is_whole: is_new })),
         // What has changed and was renamed then comes under its new path.

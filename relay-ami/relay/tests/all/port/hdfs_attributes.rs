@@ -170,6 +170,8 @@ fn what_a_mirror_removes_goes_into_the_trash_where_that_is_asked_for() {
     let directory = &site.directory;
     let home = format!("/user/{USER}");
     directory.wait(async {
+        directory.of.client().mkdirs("/user", 0o755, true).await.unwrap();
+        directory.of.client().set_permission("/user", 0o755).await.unwrap();
         directory.of.client().mkdirs(&home, 0o700, true).await.unwrap();
         directory.of.client().set_owner(&home, Some(USER), None).await.unwrap();
     });
