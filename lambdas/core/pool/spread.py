@@ -8,7 +8,7 @@ paths of a flow), and what nodes have left is given away node by node.
 
 from collections import deque
 from collections.abc import Mapping
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import fsum
 
 from lambdas.core.models.checks import not_negative
@@ -16,6 +16,8 @@ from lambdas.core.models.checks import not_negative
 # Rounds of scaling, and moves for one transfer; a division that is this close needs no more of them.
 ROUNDS = 6
 MOVES = 40
+# So many transfers are moved for at most, which bounds the time that a large pool takes.
+MOVED_FOR = 50
 CLOSE = 0.002
 # MB/s; less than that is nothing.
 _LEAST = 1e-6
@@ -117,7 +119,7 @@ def _move(rates: Rates, lacking: Mapping[str, float], capacities: Mapping[str, f
             on_node.setdefault(node, []).append(transfer)
     if not any(room > _LEAST for room in left.values()):
         return
-    for transfer, lack in lacking.items():
+    for transfer, lack in islice(lacking.items(), MOVED_FOR):
         missing = lack
         for _ in range(MOVES):
             path = _path(transfer, rates, left, on_node) if missing > _LEAST else []
