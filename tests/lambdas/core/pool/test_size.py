@@ -79,7 +79,8 @@ def simulated(nodes: list[PoolNode], active: int, settings: PoolSettings) -> tup
     for _ in range(100):
         found = resized(nodes, active, settings, "v2", needs, now)
         needs = found.needs
-        if not (found.start or found.drain or found.end) and len(needs) == 1:
+        is_over = len(needs) == 1 and all(node.state == "FREE" for node in nodes)
+        if is_over and not (found.start or found.drain or found.end):
             return nodes, most, fewest
         gone = {*found.end, *found.give_up}
         nodes = [
