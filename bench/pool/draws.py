@@ -14,7 +14,7 @@ PATIENCE_SECONDS = 6 * 3600.0
 
 @dataclass(frozen=True)
 class Asked:
-    """A transfer: asked for at so many seconds from Monday's midnight, by whom, MB, and whether it waits for a price."""
+    """A transfer: asked for at so many seconds from Monday's midnight, by whom, MB, and whether it awaits a price."""
 
     name: str
     tenant: str

@@ -6,7 +6,7 @@ Bandwidth functions are BwE's (Kumar et al., SIGCOMM 2015). Up to level 1 the gu
 part; what lies above is divided by weight. `top_i` is the demand, or the limit if that is lower.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from math import fsum, inf
@@ -50,7 +50,7 @@ class Claim:
 
     def at(self, level: float) -> float:
         """Its share at a level, MB/s."""
-        if level >= self.full_at:
+        if level == inf:
             return self.top
         return min(self.top, self.guarantee * min(1.0, level) + self.weight * max(0.0, level - 1.0))
 
@@ -77,7 +77,7 @@ def divide(claims: Mapping[str, Claim], capacity: float) -> Division:
     Takes one sort and one pass, for any number of claims.
     """
     not_negative("capacity", capacity, "MB/s")
-    level = _level(list(claims.values()), capacity)
+    level = _level(claims.values(), capacity)
     return Division(level, {name: claim.at(level) for name, claim in claims.items()})
 
 
@@ -98,7 +98,7 @@ def divide_among_tenants(
     return {name: divide(own, given[name]).shares for name, own in transfers.items()}
 
 
-def _level(claims: list[Claim], capacity: float) -> float:
+def _level(claims: Iterable[Claim], capacity: float) -> float:
     """The level at which the shares add up to the capacity; infinite if all of them together are no more than that."""
     ordered = sorted((claim.full_at, claim.top, claim.guarantee, claim.weight) for claim in claims)
     # Sums from either end, so that nothing is subtracted and nothing lost by rounding.

@@ -74,7 +74,8 @@ def test_what_has_drained_ends_and_what_never_comes_is_given_up() -> None:
 
 def simulated(nodes: list[PoolNode], active: int, settings: PoolSettings) -> tuple[list[PoolNode], int, int]:
     """A minute a look, until nothing is done: the nodes, the most machines, and the fewest open nodes at any time."""
-    now, needs, number = 10_000.0, (), 0
+    now, number = 10_000.0, 0
+    needs: tuple[Need, ...] = ()
     most, fewest = len(nodes), len(nodes)
     for _ in range(100):
         found = resized(nodes, active, settings, "v2", needs, now)
