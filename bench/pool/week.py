@@ -37,7 +37,7 @@ WISHED = usd_per_gb((RANGE.low + RANGE.high) / 2, ENDS_MB_S)
 class Seen:
     """What the week was like."""
 
-    waits: list[float] = field(default_factory=list)
+    waits: dict[bool, list[float]] = field(default_factory=lambda: {False: [], True: []})
     prices: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     launched: list[float] = field(default_factory=list)
@@ -114,7 +114,7 @@ class Week:
             self._ended(self._pool.end(name, self._now))
         for name in [name for name, (_, left) in self._waiting.items() if left <= 1e-6]:
             asked, _ = self._waiting.pop(name)
-            self.seen.waits.append(self._now - asked.at)
+            self.seen.waits[asked.is_patient].append(self._now - asked.at)
             self._ended(Running(asked, 0.0, 0.0, self._now))
 
     def _ended(self, one: Running) -> None:
@@ -146,14 +146,14 @@ class Week:
         free = len(pool.open_nodes) * SETTINGS.leases_per_node - len(pool.running)
         for turn in admitted_now(ordered(ready, self._uses, self._terms, self._now), free, active, self._terms):
             asked, left = self._waiting.pop(turn.transfer)
-            self.seen.waits.append(self._now - asked.at)
+            self.seen.waits[asked.is_patient].append(self._now - asked.at)
             pool.running[asked.name] = Running(asked, left, usd, self._now)
 
 
 def rows(seen: Seen, asked: list[Asked]) -> list[Result]:
     """What is held against a bar, and what is only said."""
     found = month(seen.spans, seen.charges)
-    waits = quantiles(seen.waits, n=100)
+    waits, patient = (quantiles(seen.waits[is_patient], n=100) for is_patient in (False, True))
     moved = sum(one.size_mb for one in asked)
     wh = transfer_wh(2, sum(seen.seconds), (), seen.machine_seconds)
     launched_wh = transfer_wh(2, sum(seen.launched), [seen.launched_relay_seconds])
@@ -163,9 +163,10 @@ def rows(seen: Seen, asked: list[Asked]) -> list[Result]:
         Result("rates told beyond the capacity, most", max(seen.most_over, 0.0), "of it", 1e-6),
         Result("rates told over what can be used", seen.pool_mb / seen.wanted_mb, "of it", 0.95, "higher"),
         Result("utilisation of the nodes", seen.pool_mb / seen.capacity_mb, "of it"),
-        Result("wait for the pool, median", median(seen.waits), "s", note="the direct path carries meanwhile"),
+        Result("wait for the pool, median", median(seen.waits[False]), "s", note="the direct path carries meanwhile"),
         Result("wait for the pool, 90 % within", waits[89], "s"),
-        Result("wait for the pool, 99 % within", waits[98], "s", note=f"most {max(seen.waits):.0f} s"),
+        Result("wait for the pool, 99 % within", waits[98], "s", note=f"most {max(seen.waits[False]):.0f} s"),
+        Result("wait for a price, median", median(seen.waits[True]), "s", note=f"90 % within {patient[89]:.0f} s"),
         Result("price, lowest", 1000 * min(seen.prices), "$/TB"),
         Result("price, median", 1000 * median(seen.prices), "$/TB"),
         Result("price, highest", 1000 * max(seen.prices), "$/TB"),
@@ -175,7 +176,9 @@ def rows(seen: Seen, asked: list[Asked]) -> list[Result]:
         Result("shares and idle beside that", abs(found.cost - round(pool_usd * MICRO)), "micro-dollars", 0),
         Result("launched relays for each", launched_usd, "$"),
         Result("charged", sum(found.charged.values()) / MICRO, "$", note=f"over cost: ${found.margin / MICRO:.2f}"),
-        Result("energy with the pool", wh / 1000, "kWh", note="both ends and all nodes"),
+        Result(
+            "energy with the pool", wh / 1000, "kWh", note="both ends, also while a price is awaited, and all nodes"
+        ),
         Result("energy with launched relays", launched_wh / 1000, "kWh", note="both ends and all relays"),
     ]
 
