@@ -87,7 +87,7 @@ def test_a_bound_without_a_capacity_is_an_error() -> None:
 
 
 def test_whoever_hears_what_a_bound_is_never_exceeded() -> None:
-    """2 000 refreshes each of drawn pools: nodes hear the newest limit, or nothing for long, and then fall back."""
+    """60 refreshes of each of 60 drawn pools: nodes hear the newest limit, or nothing for long, and then fall back."""
     random = Random(44)
     raised = 0
     for _ in range(60):
