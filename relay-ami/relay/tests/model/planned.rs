@@ -45,6 +45,8 @@ pub struct Planned {
     pub left_out: BTreeSet<Vec<u8>>,
     /// Somebody has changed something since it was made.
     pub is_disturbed: bool,
+    /// A receiver of it heard other answers than those of what was done.
+    pub lost_answers: bool,
     root: PathBuf,
     numbers: HashMap<Vec<u8>, usize>,
 }
@@ -158,7 +160,7 @@ impl Planned {
         let listed: Vec<Listed> = entries.into_iter().map(|entry| Listed::new(entry, root, trees)).collect();
         let numbers = listed.iter().enumerate().map(|(number, listed)| (listed.path.clone(), number)).collect();
         let (wish, root, left_out) = (wish.clone(), root.to_path_buf(), BTreeSet::new());
-        Self { listed, wish, survey, left_out, is_disturbed: false, root, numbers }
+        Self { listed, wish, survey, left_out, is_disturbed: false, lost_answers: false, root, numbers }
     }
 
     pub fn at(&self, path: &[u8]) -> Option<&Listed> {
