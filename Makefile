@@ -140,12 +140,12 @@ check: lint  ## What to run before each commit: linters, unit tests of all three
 	@npm test --silent
 	@$(RUN) pytest --quiet --numprocesses $(WORKERS) --dist loadfile tests/lambdas tests/contracts tests/e2e/test_first_transfer.py
 
-# Three lanes at once, so that nothing waits for a processor that is idle: tests of clouds, tests of the daemon, and what only
-# computes, which gives way to both. The daemon's come after the clouds have started, since some have limits of time; what
+# Four lanes at once, so that nothing waits for a processor that is idle: tests of clouds, tests of the daemon, and in two lanes what
+# only computes, which gives way to both. The daemon's come after the clouds have started, since some have limits of time; what
 # compares rates comes after all other clouds.
 test: installed-for-tests synth browser $(LABORATORY) $(SECOND_JUDGE)  ## Everything that CI checks
 	@mkdir -p .cache && rm -f $(SKIPPED)
-	@status=0; CPT_SKIPPED="$(CURDIR)/$(SKIPPED)" $(MAKE) --no-print-directory --jobs 3 --output-sync=target lane-clouds lane-daemon lane-checks || \
+	@status=0; CPT_SKIPPED="$(CURDIR)/$(SKIPPED)" $(MAKE) --no-print-directory --jobs 4 --output-sync=target lane-clouds lane-daemon lane-lint lane-checks || \
 	  status=$$?; $(RUN) python -m tools.skipped $(SKIPPED) || status=$$?; exit $$status
 
 # What tests could not try on this machine, with the reasons.
@@ -159,10 +159,12 @@ lane-daemon:
 	@$(MAKE) --no-print-directory fuzz
 	@$(MAKE) --no-print-directory test-daemon
 
+lane-lint:
+	@nice -n 10 $(MAKE) --no-print-directory lint
+
 # A synthesis lets nothing else run in its process, and Vitest waits for a minute at most for what such a process says: so it gives way to
 # nobody.
 lane-checks:
-	@nice -n 10 $(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory test-infra
 	@nice -n 10 $(MAKE) --no-print-directory test-runtime
 

@@ -11,11 +11,20 @@ from tests.e2e.account import HOME, OTHER, Account
 from tests.e2e.assembly import synthesized
 from tests.e2e.image import with_daemon
 
-BUCKET = "cpt-test-objects"
+OWNER = "000000000000"
+"""The account of the local cloud."""
+BUCKET, ABSENT = "cpt-test-objects", "cpt-test-absent"
+ABSENT_KEY = f"arn:aws:kms:{OTHER}:{OWNER}:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+"""The settings name it, and KMS does not know it."""
+ALLOWED: list[Mapping[str, Any]] = [
+    {"bucket": name, "region": OTHER, "read": True, "write": True, "delete": True, "kmsKey": ABSENT_KEY}
+    for name in (BUCKET, ABSENT)
+]
+"""One setting for all files that need no other one: they share its templates."""
 
 
 @contextmanager
-def allowing(work: Path, allowed: Sequence[Mapping[str, Any]]) -> Iterator[Account]:
+def allowing(work: Path, allowed: Sequence[Mapping[str, Any]] = ALLOWED) -> Iterator[Account]:
     """`allowed`: the setting `buckets`."""
     config = LocalConfig.model_validate(
         {"port": 0, "bootSeconds": 1.0, "image": with_daemon(work / "image"), "pollSeconds": 0.2}

@@ -12,13 +12,8 @@ import pytest
 from local.config import Fault
 from tests.chaos.extent import only_full
 from tests.e2e.account import END_TYPE, HOME, OTHER, Account, Run
-from tests.e2e.buckets import BUCKET, allowing
+from tests.e2e.buckets import ABSENT, ABSENT_KEY, BUCKET, OWNER, allowing
 
-ABSENT = "cpt-test-absent"
-OWNER = "000000000000"
-"""The account of the local cloud."""
-ABSENT_KEY = f"arn:aws:kms:{OTHER}:{OWNER}:key/1234abcd-12ab-34cd-56ef-1234567890ab"
-"""The settings name it, and KMS does not know it."""
 MIB = 1 << 20
 LARGE = 2 * 8 * MIB + 12_345
 """Three parts of 8 MiB, of which the last one is smaller."""
@@ -27,10 +22,7 @@ LARGE = 2 * 8 * MIB + 12_345
 @pytest.fixture(scope="module")
 def account(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Account]:
     """A deployment whose settings allow a bucket in the other region."""
-    work = tmp_path_factory.mktemp("buckets")
-    uses = {"region": OTHER, "read": True, "write": True, "delete": True}
-    allowed = [{"bucket": name, **uses, "kmsKey": ABSENT_KEY} for name in (BUCKET, ABSENT)]
-    with allowing(work, allowed) as found:
+    with allowing(tmp_path_factory.mktemp("buckets")) as found:
         yield found
 
 

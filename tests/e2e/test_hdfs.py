@@ -97,9 +97,8 @@ def runtime() -> Runtime:
 @pytest.fixture(scope="module")
 def hdfs(tmp_path_factory: pytest.TempPathFactory, runtime: Runtime) -> Iterator[Hdfs]:
     """Two clusters, each of a name node and two workers with data."""
-    uses = {"region": OTHER, "read": True, "write": True, "delete": True}
     with ExitStack() as stack:
-        account = stack.enter_context(allowing(tmp_path_factory.mktemp("hdfs"), [{"bucket": BUCKET, **uses}]))
+        account = stack.enter_context(allowing(tmp_path_factory.mktemp("hdfs")))
         sites = []
         for region in (HOME, OTHER):
             names = ("name node", "worker 1", "worker 2")

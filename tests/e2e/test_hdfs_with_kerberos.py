@@ -34,7 +34,7 @@ def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hdfs]:
     except HadoopMissingError as missing:
         pytest.skip(str(missing))
     with ExitStack() as stack:
-        account = stack.enter_context(allowing(tmp_path_factory.mktemp("kerberos"), []))
+        account = stack.enter_context(allowing(tmp_path_factory.mktemp("kerberos")))
         sites = []
         for region in (HOME, OTHER):
             names = ("name node", "worker 1", "worker 2")

@@ -11,10 +11,14 @@ from cli.exit_codes import ExitCode
 from local.cloud import ASSEMBLY, LocalCloud
 from local.config import LocalConfig
 from local.endpoints import TRUST
+from tests.chaos.extent import only_full
 from tests.e2e.account import HOME, LARGE, OTHER, Account
 from tests.e2e.cdk import cdk_of, leave, statuses
 from tests.e2e.files import make_files
 from tests.e2e.people import having
+
+# The CDK itself deploys and destroys; tests/cli/leave has each tie by itself.
+pytestmark = only_full
 
 ALLOW = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:GetObject", "Resource": "*"}]}
 

@@ -77,7 +77,7 @@ fn what_changed_between_two_snapshots_is_listed_with_the_directories_above_it() 
     assert_eq!(names(&source(format!("{}/a", directory.path), "s0")), ["a", "a/deep", "a/deep/changed"], "of a directory below");
     let below = OfHdfs(Directory::of(turn.of), source(format!("{}/a", directory.path), "s0"));
     assert_eq!(read(&below.1 as &dyn Source, &segment(&below, "a/deep/changed", None)).unwrap(), b"afterwards");
-    for (path, from, word) in [(directory.path.clone(), "s9", "s9"), (format!("{}/none", directory.path), "s0", "does not exist")] {
+    for (path, from, word) in [(directory.path.clone(), "s9", "s9"), (format!("{}/none", directory.path), "s0", "not found")] {
         let why = names(&source(path, from));
         assert!(why.len() == 1 && why[0].contains(word), "{why:?}");
     }
