@@ -6,7 +6,7 @@ from pydantic import TypeAdapter
 
 from lambdas.adapters.world import World
 from lambdas.core.documents import Handover
-from lambdas.core.errors import CommandFailed, DeletionInterrupted
+from lambdas.core.errors import CommandFailed, DeletionInterrupted, SurveyProblem
 from lambdas.core.record.transfer_record import TransferRecord
 from lambdas.core.request.deletion import Deleted, Deletion, ExtrasSurvey, Remaining, RemainingEntry, in_words
 from lambdas.core.seats import commands
@@ -42,7 +42,7 @@ def removed(record: TransferRecord, extras: ExtrasSurvey, command: Command, worl
     order = Order.on(machine, "delete", command)
     try:
         printed = answer(order, *run_all(world, transfer, [order], COMMAND_SECONDS))
-    except CommandFailed as error:
+    except (CommandFailed, SurveyProblem) as error:
         raise DeletionInterrupted(f"removing {extras.words()}: {error}") from None
     return Deletion.from_document(printed)
 

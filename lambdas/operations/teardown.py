@@ -10,7 +10,7 @@ from contextlib import suppress
 from lambdas.adapters.records import CommandResult
 from lambdas.adapters.world import World
 from lambdas.core.ends.bucket import BucketEnd
-from lambdas.core.errors import AgentBusy, CommandFailed, MissingPermission, TeardownIncomplete, Throttled
+from lambdas.core.errors import AgentBusy, CommandFailed, MissingPermission, SurveyProblem, TeardownIncomplete, Throttled
 from lambdas.core.fleet import firewall, node_life
 from lambdas.core.fleet.firewall import Rule
 from lambdas.core.fleet.relay_node import LIVE_STATES
@@ -146,7 +146,7 @@ def _named(end: str, seats: Sequence[Seat]) -> list[tuple[str, EndMachine]]:
 def _take_marks_away(world: World, transfer: AcceptedTransfer) -> None:
     """Those of a survey that has ended in the midst of a look; of a machine that is gone, the next run's."""
     _look_again(world, transfer)
-    with suppress(CommandFailed, AgentBusy, Throttled, MissingPermission):
+    with suppress(CommandFailed, SurveyProblem, AgentBusy, Throttled, MissingPermission):
         marks.take_away(transfer, world, STOP_SECONDS)
 
 

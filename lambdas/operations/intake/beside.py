@@ -98,7 +98,7 @@ def _decide(transfer: AcceptedTransfer, seat: Seat, doubt: Doubt, world: World) 
     path = _deepest(unquote(doubt.path, errors="surrogateescape"), doubt.missing)
     try:
         seen = marks.seen_at(transfer, world, COMMAND_SECONDS, path, [seat.machine])
-    except CommandFailed:
+    except (CommandFailed, SurveyProblem):
         raise _refusal(transfer, seat, doubt) from None
     if not all(seen):
         raise _refusal(transfer, seat, doubt)

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from lambdas.adapters.records import CommandResult, DocumentName, NotManagedError, OlderDocumentError
 from lambdas.adapters.world import World
-from lambdas.core.errors import AgentBusy, CommandFailed
+from lambdas.core.errors import AgentBusy, CommandFailed, FailTransfer, SurveyProblem
 from lambdas.core.places.machines import EndMachine
 from lambdas.core.places.place import Place
 from lambdas.core.seats.answers import Answer, place
@@ -26,6 +26,8 @@ WAITED_PER_POLL, LONGEST_POLL = 10.0, 10.0
 MOST_MACHINES = 50
 # A code beyond it is of a process that a signal has ended.
 SIGNAL = 128
+# How the daemon ends its output where what was asked for is wrong, and not the machine.
+REFUSED = f"cpt-relay: {SurveyProblem.__name__}: "
 # Documents that only start what they are for, as a unit that writes its answer.
 ANSWERED = frozenset[DocumentName]({"scan", "delete", "probe"})
 
@@ -239,12 +241,16 @@ def is_busy(order: Order, result: CommandResult) -> str:
 
 
 def answer(order: Order, result: CommandResult) -> dict[str, Any]:
-    """The JSON object in the last line of output; raises CommandFailed, or AgentBusy where it was never started."""
+    """The JSON object in the last line of output.
+
+    Raises SurveyProblem where the daemon says that this is one, else CommandFailed; AgentBusy where it was never
+    started.
+    """
     head = f"{order.document} on {order.instance_id} ({order.place.region})"
     if not result.started:
         raise AgentBusy(is_busy(order, result))
     if not result.succeeded:
-        raise CommandFailed(f"{head} ended with {result.status}: {result.tail()}")
+        raise _failure(head, result)
     last = next((line for line in reversed(result.output.splitlines()) if line.strip()), "")
     try:
         found = json.loads(last)
@@ -253,3 +259,10 @@ def answer(order: Order, result: CommandResult) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise CommandFailed(f"{head} printed no result: {result.tail()}")
     return found
+
+
+def _failure(head: str, result: CommandResult) -> FailTransfer:
+    said = result.error.strip().rpartition("\n")[2]
+    if said.startswith(REFUSED):
+        return SurveyProblem(f"{head}: {said.removeprefix(REFUSED)}")
+    return CommandFailed(f"{head} ended with {result.status}: {result.tail()}")

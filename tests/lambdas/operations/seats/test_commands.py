@@ -3,7 +3,7 @@
 import pytest
 
 from lambdas.adapters.records import CommandResult
-from lambdas.core.errors import AgentBusy, CommandFailed
+from lambdas.core.errors import AgentBusy, CommandFailed, SurveyProblem
 from lambdas.core.seats.answers import Answer
 from lambdas.operations.seats.commands import Order, answer, run_all
 from tests.lambdas.builders import DESTINATION_ID, IRELAND, transfer
@@ -84,6 +84,16 @@ def test_unit_that_fails_says_why(code: int, told: str) -> None:
     failure = Answer(code=code, output="", error="no room")
     cloud.clock.at(5, lambda: commands.answers.update(dict.fromkeys(commands.places, failure)))
     with pytest.raises(CommandFailed, match=told):
+        run(cloud)
+
+
+def test_what_the_daemon_calls_a_problem_of_the_survey_is_one() -> None:
+    cloud = Cloud()
+    commands = cloud.commands[IRELAND]
+    commands.scripts["probe"] = lambda _: None
+    failure = Answer(code=1, output="", error="INFO looks\ncpt-relay: SurveyProblem: /etc/hadoop: no name node\n")
+    cloud.clock.at(5, lambda: commands.answers.update(dict.fromkeys(commands.places, failure)))
+    with pytest.raises(SurveyProblem, match=r"probe on i-\w+ \(eu-west-1\): /etc/hadoop: no name node$"):
         run(cloud)
 
 
