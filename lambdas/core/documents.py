@@ -18,7 +18,7 @@ ABSOLUTE_PATH = r"^/[^\x00]*$"
 NAME = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 # Executions of a tenant are named TENANT-…, and rights are granted by that prefix: with a hyphen in it `ab` could read what
 # is of `ab-c`. A letter is in front, as an alias of a state machine or a function may not be a number.
-TENANT = r"^[a-z][a-z0-9]{0,31}$"
+TENANT = r"^[a-z][a-z0-9]{0,19}$"
 # Of a gitignore, as a file would have it on one line.
 RULE = r"^[^\x00\r\n]*$"
 # Its name, or its number.
