@@ -36,7 +36,19 @@ export function tenantWords({ tenants }: Pick<Settings, 'tenants'>): string[] {
 }
 
 /** @throws ConfigurationError */
-export function checkTenants({ tenants }: Settings): void {
+export function checkTenants({ tenants, starts }: Settings): void {
+  for (const [kind, named] of Object.entries(starts)) {
+    for (const { name } of named) {
+      const owner = tenants.find((tenant) => name.startsWith(`${tenant.name}-`));
+      if (owner === undefined) continue;
+      throw new ConfigurationError(
+        `cpt.starts.${kind}.${name}`,
+        name,
+        `its transfers would be named like those of tenant ${owner.name}, and these starts are the operator's: ` +
+          `call it so that it does not begin with ${owner.name}-`,
+      );
+    }
+  }
   for (const { name, guaranteeMBps = 0, limitMBps = Infinity } of tenants) {
     if (guaranteeMBps > limitMBps) {
       throw new ConfigurationError(

@@ -24,10 +24,11 @@ class StepFunctions:
         self._client = client
         self._machine_arn = machine_arn
 
-    def start(self, name: str, request: Any) -> str:
+    def start(self, name: str, request: Any, tenant: str | None = None) -> str:
         """See Executions."""
+        asked = f"{self._machine_arn}:{tenant}" if tenant else self._machine_arn
         try:
-            self._client.start_execution(stateMachineArn=self._machine_arn, name=name, input=json.dumps(request))
+            self._client.start_execution(stateMachineArn=asked, name=name, input=json.dumps(request))
         except ClientError as error:
             if error.response["Error"]["Code"] != "ExecutionAlreadyExists":
                 raise
@@ -59,6 +60,11 @@ class StepFunctions:
     def stop(self, execution_arn: str, error: str, cause: str) -> None:
         """See Executions."""
         self._client.stop_execution(executionArn=execution_arn, error=error[:MAX_ERROR], cause=cause[:MAX_CAUSE])
+
+    def alias(self, execution_arn: str) -> str | None:
+        """See Executions."""
+        found = self._describe(execution_arn)
+        return found.get("stateMachineAliasArn") if found else None
 
     def status(self, execution_arn: str) -> str | None:
         """See Executions."""

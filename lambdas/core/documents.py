@@ -16,8 +16,8 @@ INSTANCE_TYPE = r"^[a-z0-9-]+\.[a-z0-9-]+$"
 ABSOLUTE_PATH = r"^/[^\x00]*$"
 # Opaque: whoever made it knows what it means. Safe in keys, names of files and tags.
 NAME = r"^[a-z0-9]+(-[a-z0-9]+)*$"
-# Executions of a tenant are named TENANT-…, and rights are granted by that prefix: with a hyphen in it `ab` could read what
-# is of `ab-c`. A letter is in front, as an alias of a state machine or a function may not be a number.
+# Executions of a tenant are named TENANT-…, and rights are granted by that prefix: with a hyphen in it `ab` could read
+# what is of `ab-c`. A letter is in front, as an alias of a state machine or a function may not be a number.
 TENANT = r"^[a-z][a-z0-9]{0,19}$"
 # Of a gitignore, as a file would have it on one line.
 RULE = r"^[^\x00\r\n]*$"

@@ -172,6 +172,7 @@ describe('a bad setting is refused by key, value and remedy', () => {
     ['a term that no tenant has', { tenants: { acme: { pairs: 2 } } }, 'cpt.tenants.acme.pairs', '2'],
     ['half a transfer', { tenants: { acme: { activeTransfers: 1.5 } } }, 'cpt.tenants.acme.activeTransfers', '1.5'],
     ['no dollars', { tenants: { acme: { usdPerMonth: 0 } } }, 'cpt.tenants.acme.usdPerMonth', '0'],
+    ['a start that is called like a tenant’s transfers', { tenants: { a: {} }, starts: { schedules: { 'a-b': { expression: 'rate(1 hour)', request: ENDS } } } }, 'cpt.starts.schedules.a-b', '"a-b"'],
     ['a guarantee above the limit', { tenants: { acme: { guaranteeMBps: 50, limitMBps: 40 } } }, 'cpt.tenants.acme.guaranteeMBps', '50'],
     ['more tenants than a stack has room for', { tenants: tenants(41) }, 'cpt.tenants', JSON.stringify(tenants(41))],
     ['more terms than functions have room for', { tenants: tenants(40, TERMS) }, 'cpt.tenants', JSON.stringify(Object.keys(tenants(40)))],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CALLS_OF_TENANTS } from '../../infra/lib/names';
-import { resources, rendered, statements, Statement, synthesize, text } from './synthesis';
+import { resources, rendered, statements, Statement, statementsOf, synthesize, text } from './synthesis';
 
 const TENANTS = { tenants: { acme: { activeTransfers: 2 }, beta: {} } };
 // A managed policy has so many characters, white space aside.
@@ -92,10 +92,22 @@ describe('tenants', () => {
     expect(Object.keys(Resources).length).toBeLessThanOrEqual(500);
   });
 
+  it('have ledgers, which whoever reports a transfer may settle, and no other item with them', () => {
+    for (const name of ['write-report', 'sweep-execution', 'teardown-request']) {
+      const found = statementsOf(control, `cpt-${name}`).filter(({ condition }) => JSON.stringify(condition).includes('tenant#'));
+      expect(found.map(({ actions, condition }) => [actions, condition]), name).toEqual([
+        [
+          ['dynamodb:GetItem', 'dynamodb:PutItem'],
+          { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['tenant#*'] }, Null: { 'dynamodb:LeadingKeys': 'false' } },
+        ],
+      ]);
+    }
+  });
+
   it('leave no trace where there are none', () => {
     const { control: plain, tenants: none } = synthesize();
     expect(none).toBeUndefined();
     for (const type of ['Version', 'Alias']) expect(resources(plain, `AWS::StepFunctions::StateMachine${type}`)).toEqual({});
-    expect(JSON.stringify(plain.toJSON())).not.toContain('TENANTS');
+    expect(JSON.stringify(plain.toJSON())).not.toMatch(/TENANTS|tenant#/);
   });
 });

@@ -157,14 +157,16 @@ class MemoryExecutions:
     answers: list[tuple[str, Any]] = field(default_factory=list)
     statuses: dict[str, str | None] = field(default_factory=dict)
     started: dict[str, Any] = field(default_factory=dict)
+    tenants: dict[str, str | None] = field(default_factory=dict)
     stopped: dict[str, tuple[str, str]] = field(default_factory=dict)
     over_executions: list[Execution] = field(default_factory=list)
 
     def ended(self, most: int) -> list[Execution]:
         return self.over_executions[:most]
 
-    def start(self, name: str, request: Any) -> str:
+    def start(self, name: str, request: Any, tenant: str | None = None) -> str:
         self.started.setdefault(name, request)
+        self.tenants.setdefault(name, tenant)
         return f"{MACHINE.replace(':stateMachine:', ':execution:')}:{name}"
 
     def succeed(self, token: str, output: dict[str, Any]) -> bool:
@@ -182,6 +184,10 @@ class MemoryExecutions:
     def stop(self, execution_arn: str, error: str, cause: str) -> None:
         self.statuses[execution_arn] = "ABORTED"
         self.stopped[execution_arn] = (error, cause)
+
+    def alias(self, execution_arn: str) -> str | None:
+        tenant = self.tenants.get(execution_arn.rpartition(":")[2])
+        return f"{MACHINE}:{tenant}" if tenant else None
 
     def why(self, execution_arn: str) -> tuple[str, str]:
         return self.stopped.get(execution_arn, ("", ""))
