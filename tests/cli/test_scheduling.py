@@ -25,7 +25,7 @@ ROLE = f"arn:aws:iam::{ACCOUNT}:role/cpt-starts-{WEST}"
 class Home:
     """What the commands ask of `Aws`: moto's Scheduler, and the settings of the deployment's functions."""
 
-    region, deployment = WEST, "cpt"
+    region, deployment, tenant = WEST, "cpt", None
 
     def client(self, service: str) -> Any:
         return self if service == "lambda" else boto3.client(cast(Any, service), region_name=WEST)

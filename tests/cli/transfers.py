@@ -80,6 +80,7 @@ class Account:
     nodes: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     region: str = "us-west-2"
     deployment: str = "cpt"
+    tenant: str | None = None
     started: list[dict[str, Any]] = field(default_factory=list)
     stopped: list[dict[str, Any]] = field(default_factory=list)
     refusal: str | None = None
