@@ -86,6 +86,7 @@ class Account:
     refusal: str | None = None
     used: set[str] = field(default_factory=set)
     denied: set[str] = field(default_factory=set)
+    listed: list[str] = field(default_factory=list)
 
     def client(self, _service: str) -> "Account":
         return self
@@ -129,7 +130,8 @@ class Account:
         return self
 
     def paginate(self, *, stateMachineArn: str, statusFilter: str | None = None) -> Iterator[dict[str, Any]]:  # noqa: N803
-        assert stateMachineArn == MACHINE
+        self.listed.append(stateMachineArn)
+        assert stateMachineArn == (f"{MACHINE}:{self.tenant}" if self.tenant else MACHINE)
         for found in self.executions:  # a page each
             yield {"executions": [found] if statusFilter in (None, found["status"]) else []}
 
