@@ -99,6 +99,7 @@ export const CALLS_OF_TENANTS = [
   'estimate_request',
   'limit_transfer',
   'pause_transfer',
+  'show_transfers',
   'teardown_request',
   'unpause_transfer',
 ] as const satisfies readonly (typeof CALLS)[number][];

@@ -211,7 +211,7 @@ export function tenantStartsRoleName(settings: Settings, tenant: string): string
   return `${settings.name}-starts-${tenant}-${settings.homeRegion}`;
 }
 
-/** Managed policy for whoever is of a tenant. */
+/** Managed policy for whoever is of a tenant, and his dashboard. */
 export function tenantPolicyName(settings: Settings, tenant: string): string {
   return `${settings.name}-tenant-${tenant}`;
 }

@@ -1,6 +1,7 @@
 /** What tenants have beside their aliases of the state machine: aliases of functions, policies, and room for schedules. */
 
 import { CfnOutput, DefaultStackSynthesizer, Stack } from 'aws-cdk-lib';
+import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as scheduler from 'aws-cdk-lib/aws-scheduler';
@@ -9,7 +10,7 @@ import { acknowledgeWildcards, INLINE_POLICY, policyOf, statement } from './acce
 import { ofTenant, scheduledByTenant } from './access/tenants';
 import { Settings } from './config';
 import { schedulesOf } from './constructs/reaction';
-import { CALLS_OF_TENANTS, functionName, pascalCase, tenantPolicyName, tenantStartsGroupName, tenantStartsRoleName } from './names';
+import { arn, CALLS_OF_TENANTS, functionName, pascalCase, tenantPolicyName, tenantStartsGroupName, tenantStartsRoleName } from './names';
 
 /** Everything of other stacks is named, and nothing imported: an export that changes while somebody imports it would stop an update. */
 export class TenantsStack extends Stack {
@@ -33,6 +34,17 @@ export class TenantsStack extends Stack {
         description: `Calls of tenant ${tenant}`,
       });
     }
+    new cloudwatch.Dashboard(scope, 'Dashboard', { dashboardName: tenantPolicyName(settings, tenant) }).addWidgets(
+      new cloudwatch.CustomWidget({
+        title: 'Live',
+        functionArn: arn('lambda', settings.homeRegion, `function:${functionName(settings, 'show_transfers')}:${tenant}`),
+        width: 24,
+        height: 9,
+        updateOnRefresh: true,
+        updateOnResize: false,
+        updateOnTimeRangeChange: false,
+      }),
+    );
     const group = tenantStartsGroupName(settings, tenant);
     new scheduler.CfnScheduleGroup(scope, 'Schedules', { name: group });
     new iam.Role(scope, 'SchedulesRole', {

@@ -165,8 +165,8 @@ class Notifications(Protocol):
 class Executions(Protocol):
     """Step Functions."""
 
-    def ended(self, most: int) -> list[Execution]:
-        """Those of the last `most` that have ended, the latest first."""
+    def ended(self, most: int, tenant: str | None = None) -> list[Execution]:
+        """Those of the last `most` that have ended, the latest first; of a tenant those of his alias."""
 
     def start(self, name: str, request: Any, tenant: str | None = None) -> str:
         """Start one with `request` as its input, unless one of that `name` has been started; its ARN.

@@ -26,17 +26,16 @@ class StepFunctions:
 
     def start(self, name: str, request: Any, tenant: str | None = None) -> str:
         """See Executions."""
-        asked = f"{self._machine_arn}:{tenant}" if tenant else self._machine_arn
         try:
-            self._client.start_execution(stateMachineArn=asked, name=name, input=json.dumps(request))
+            self._client.start_execution(stateMachineArn=self._asked(tenant), name=name, input=json.dumps(request))
         except ClientError as error:
             if error.response["Error"]["Code"] != "ExecutionAlreadyExists":
                 raise
         return f"{self._machine_arn.replace(':stateMachine:', ':execution:')}:{name}"
 
-    def ended(self, most: int) -> list[Execution]:
+    def ended(self, most: int, tenant: str | None = None) -> list[Execution]:
         """See Executions."""
-        page = self._client.list_executions(stateMachineArn=self._machine_arn, maxResults=most)
+        page = self._client.list_executions(stateMachineArn=self._asked(tenant), maxResults=most)
         return [
             Execution(one["name"], one["status"], one["startDate"].timestamp(), one["stopDate"].timestamp())
             for one in page["executions"]
@@ -75,6 +74,9 @@ class StepFunctions:
         """See Executions."""
         found = self._describe(execution_arn)
         return (found.get("error") or "", found.get("cause") or "") if found else ("", "")
+
+    def _asked(self, tenant: str | None) -> str:
+        return f"{self._machine_arn}:{tenant}" if tenant else self._machine_arn
 
     def _describe(self, execution_arn: str) -> "DescribeExecutionOutputTypeDef | None":
         try:

@@ -254,8 +254,11 @@ class TokenStore(Protocol):
 class WatchedTransfers(Protocol):
     """Transfers as people watch them."""
 
-    def running(self) -> Running:
-        """Those that run, in three reads, however many there are; of each what a line of a list says."""
+    def running(self, prefix: str = "") -> Running:
+        """Those that run, in three reads, however many there are; of each what a line of a list says.
+
+        With a `prefix` those alone whose names begin with it.
+        """
 
     def transfer(self, transfer_id: str) -> TransferState | None:
         """One, with all that its records say; None where there is none."""

@@ -132,7 +132,7 @@ def raise_broken(**broken: Mapping[str, Exception]) -> None:
 def user_call(model: type[Input], run: Callable[[Input, World], Result], *, of_no_transfer: bool = False) -> Handler:
     """The Lambda that a person invokes by name: an input of the wrong form is an InvalidRequest that says how.
 
-    A tenant invokes it by his alias, and for transfers of his own; or, `of_no_transfer`, for what concerns none.
+    A tenant invokes it by his alias, and for transfers of his own; `of_no_transfer`: also where it names none.
     """
 
     def judged(event: Input, here: World, tenant: str | None) -> Result:
@@ -147,9 +147,9 @@ def _refuse_others(event: BaseModel, tenant: str, tenants: Collection[str], *, o
     """Raise InvalidRequest where a tenant is none any more, or names what is not his own."""
     if tenant not in tenants:
         raise InvalidRequest(f"$: tenant '{tenant}' is not configured in this deployment; ask whoever runs it")
-    if of_no_transfer:
-        return
     name = _transfer_id(event)
+    if name is None and of_no_transfer:
+        return
     if name is None:
         raise InvalidRequest(f"$: this is not for one transfer, and tenant '{tenant}' has a say in his own alone")
     if owner_of(name, tenants) != tenant:

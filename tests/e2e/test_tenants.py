@@ -94,6 +94,10 @@ def test_a_tenant_starts_approves_and_reads_his_own_and_nobody_else_but_the_oper
             denied(beta.client("lambda").invoke, Payload=json.dumps({"transferId": "acme-a"}), **named)
     assert read_state(account.aws, "acme-a").awaits_approval
 
+    assert "waits for approval" in acme.clicks("cpt-show-transfers:acme", {})
+    assert "acme-a" not in beta.clicks("cpt-show-transfers:beta", {})
+    assert "is not of tenant" in shown_error(beta, "cpt-show-transfers:beta", "acme-a")
+
     # One more than may be active is refused, before anything of it is there.
     request_b, _, _ = asking(account, tmp_path, "acme-b")
     assert acme.cpt("--tenant", "acme", "start", request_b, "--name", "acme-b").exit_code == ExitCode.SUCCEEDED
@@ -186,6 +190,11 @@ def test_what_a_tenant_uploads_and_schedules_is_judged_and_kept_as_his(
     assert (target["Arn"], target["RoleArn"]) == (arn_of_function(account, "beta"), role(account, "beta"))
     denied(people["acme"].client("scheduler").get_schedule, Name="nightly", GroupName="cpt-starts-beta")
     assert beta.cpt("--tenant", "beta", "schedule", "remove", "nightly").exit_code == ExitCode.SUCCEEDED
+
+
+def shown_error(person: Person, function: str, name: str) -> str:
+    answer = person.client("lambda").invoke(FunctionName=function, Payload=json.dumps({"transferId": name}))
+    return str(json.loads(answer["Payload"].read())["errorMessage"])
 
 
 def names(lines: str) -> set[str]:

@@ -86,7 +86,7 @@ describe('tenants', () => {
   });
 
   it('fit into their stack where there are as many as may be', () => {
-    const names = Array.from({ length: 40 }, (_, index) => [`a${index}`, {}]);
+    const names = Array.from({ length: 35 }, (_, index) => [`a${index}`, {}]);
     const { tenants: many } = synthesize({ tenants: Object.fromEntries(names) as object });
     const { Resources } = many?.toJSON() as { Resources: object };
     expect(Object.keys(Resources).length).toBeLessThanOrEqual(500);

@@ -125,8 +125,9 @@ class MemoryWatchedTransfers:
 
     states: list[TransferState] = field(default_factory=list)
 
-    def running(self) -> Running:
-        running = [state for state in self.states if state.status == "ACTIVE"]
+    def running(self, prefix: str = "") -> Running:
+        own = (state for state in self.states if state.transfer_id.startswith(prefix))
+        running = [state for state in own if state.status == "ACTIVE"]
         return Running(running, len(running))
 
     def transfer(self, transfer_id: str) -> TransferState | None:
@@ -161,8 +162,9 @@ class MemoryExecutions:
     stopped: dict[str, tuple[str, str]] = field(default_factory=dict)
     over_executions: list[Execution] = field(default_factory=list)
 
-    def ended(self, most: int) -> list[Execution]:
-        return self.over_executions[:most]
+    def ended(self, most: int, tenant: str | None = None) -> list[Execution]:
+        own = [one for one in self.over_executions if tenant is None or self.tenants.get(one.name) == tenant]
+        return own[:most]
 
     def start(self, name: str, request: Any, tenant: str | None = None) -> str:
         self.started.setdefault(name, request)

@@ -116,3 +116,48 @@ def test_a_function_knows_by_which_alias_it_was_invoked_and_policies_too(cloud: 
         with pytest.raises(ClientError, match="AccessDenied"):
             invoked(acme, **other)
     assert invoked(unqualified, FunctionName="probe") == arn
+
+
+def test_cloudformation_moves_an_alias_to_the_version_of_a_new_definition_and_removes_the_old_one(
+    cloud: LocalCloud,
+) -> None:
+    role = cloud.outputs["probe-control"]["MachineRoleArn"]
+    client, states = cloud.client("cloudformation"), cloud.client("stepfunctions")
+
+    def deployed(word: str, make: Any) -> list[str]:
+        definition = {"QueryLanguage": "JSONata", "StartAt": "A", "States": saying(word)}
+        revision = {"Fn::GetAtt": ["Machine", "StateMachineRevisionId"]}
+        route = {"StateMachineVersionArn": {"Fn::GetAtt": ["Version", "Arn"]}, "Weight": 100}
+        resources = {
+            "Machine": {
+                "StateMachineName": "deployed",
+                "DefinitionString": json.dumps(definition),
+                "RoleArn": role,
+            },
+            "Version": {"StateMachineArn": {"Ref": "Machine"}, "StateMachineRevisionId": revision},
+            "Alias": {"Name": "acme", "RoutingConfiguration": [route]},
+        }
+        types = {"Machine": "", "Version": "Version", "Alias": "Alias"}
+        body = {
+            name: {"Type": f"AWS::StepFunctions::StateMachine{types[name]}", "Properties": properties}
+            for name, properties in resources.items()
+        }
+        make(StackName="aliased", TemplateBody=json.dumps({"Resources": body}))
+
+        def over() -> str | None:
+            [stack] = client.describe_stacks(StackName="aliased")["Stacks"]
+            return None if stack["StackStatus"].endswith("_IN_PROGRESS") else str(stack["StackStatus"])
+
+        assert cloud.wait_for(over, 20).endswith("E_COMPLETE")
+        arn = next(
+            one["stateMachineArn"] for one in states.list_state_machines()["stateMachines"] if one["name"] == "deployed"
+        )
+        done = ended(cloud, start(cloud, f"{arn}:acme"))
+        assert json.loads(done["output"])["said"] == word
+        versions = states.list_state_machine_versions(stateMachineArn=arn)["stateMachineVersions"]
+        return [str(one["stateMachineVersionArn"]) for one in versions]
+
+    first = deployed("first", client.create_stack)
+    second = deployed("second", client.update_stack)
+    assert (len(first), len(second)) == (1, 1)
+    assert first != second

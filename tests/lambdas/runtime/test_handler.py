@@ -261,7 +261,8 @@ def test_a_tenant_acts_on_his_own_by_his_alias_and_on_nobody_elses(monkeypatch: 
             by(OfAcme, other)
     with pytest.raises(InvalidRequest, match="tenant 'gone' is not configured"):
         by(OfGone, "gone-a")
-    assert by(OfAcme, "beta-a", of_no_transfer=True) == {"of": "beta-a"}
+    with pytest.raises(InvalidRequest, match="not of tenant 'acme'"):
+        by(OfAcme, "beta-a", of_no_transfer=True)
 
 
 def test_a_tenant_has_no_say_in_what_is_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
