@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
+from lambdas.core.errors import Throttled
 from lambdas.core.watch.overview import Execution
 
 if TYPE_CHECKING:
@@ -63,7 +64,10 @@ class StepFunctions:
     def alias(self, execution_arn: str) -> str | None:
         """See Executions."""
         found = self._describe(execution_arn)
-        return found.get("stateMachineAliasArn") if found else None
+        if found is None:
+            # It answers what it knows, a moment late at times; and without an alias it would be the operator's.
+            raise Throttled(f"Step Functions does not know {execution_arn} yet")
+        return found.get("stateMachineAliasArn")
 
     def status(self, execution_arn: str) -> str | None:
         """See Executions."""
