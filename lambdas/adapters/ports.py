@@ -187,7 +187,7 @@ class Executions(Protocol):
         """End it, whatever it does; one that has ended is fine."""
 
     def alias(self, execution_arn: str) -> str | None:
-        """ARN of the alias that it was started through; None where through none. Raises Throttled where it is unknown."""
+        """ARN of the alias that it was started through; None where through none. Raises Throttled where unknown."""
 
     def status(self, execution_arn: str) -> str | None:
         """RUNNING, SUCCEEDED, FAILED, …; None when it is unknown."""
