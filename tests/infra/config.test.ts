@@ -168,6 +168,7 @@ describe('a bad setting is refused by key, value and remedy', () => {
       '"Mars/Olympus"',
     ],
     ['a tenant with a hyphen', { tenants: { 'big-co': {} } }, 'cpt.tenants', '"big-co"'],
+    ['a tenant that is called like whoever is of none', { tenants: { operator: {} } }, 'cpt.tenants', '"operator"'],
     ['a tenant that begins with a digit', { tenants: { '1st': {} } }, 'cpt.tenants', '"1st"'],
     ['a term that no tenant has', { tenants: { acme: { pairs: 2 } } }, 'cpt.tenants.acme.pairs', '2'],
     ['half a transfer', { tenants: { acme: { activeTransfers: 1.5 } } }, 'cpt.tenants.acme.activeTransfers', '1.5'],
