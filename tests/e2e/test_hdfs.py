@@ -315,7 +315,7 @@ def test_owners_and_lists_arrive_and_then_what_changed_between_two_snapshots(hdf
     source.shell("-setfattr", "-n", "user.note", "-v", "of a directory", "/in/kept/set/deep")
     source.hdfs("dfsadmin", "-allowSnapshot", "/in/kept")
     source.shell("-createSnapshot", "/in/kept", "s0")
-    request = {
+    request: dict[str, Any] = {
         "source": hdfs.source.end(paths=["/in/kept/set"], user=superuser),
         "destination": hdfs.destination.end(path="/out/kept", user=superuser),
         "preserve": {"owners": "names", "acls": True, "xattrs": True},
