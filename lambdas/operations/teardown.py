@@ -10,7 +10,14 @@ from contextlib import suppress
 from lambdas.adapters.records import CommandResult
 from lambdas.adapters.world import World
 from lambdas.core.ends.bucket import BucketEnd
-from lambdas.core.errors import AgentBusy, CommandFailed, MissingPermission, SurveyProblem, TeardownIncomplete, Throttled
+from lambdas.core.errors import (
+    AgentBusy,
+    CommandFailed,
+    MissingPermission,
+    SurveyProblem,
+    TeardownIncomplete,
+    Throttled,
+)
 from lambdas.core.fleet import firewall, node_life
 from lambdas.core.fleet.firewall import Rule
 from lambdas.core.fleet.relay_node import LIVE_STATES

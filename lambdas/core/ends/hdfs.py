@@ -19,10 +19,11 @@ USUAL_BLOCK_MIB = 128
 """Hadoop's own default of `dfs.blocksize`."""
 HDFS_USER = r"^[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}$"
 CLUSTER_ID = r"^j-[0-9A-Z]{8,32}$"
+SNAPSHOT = r"^[^./:\x00][^/:\x00]{0,254}$"
 # Of `dfs.replication.max`, as Hadoop has it.
 MOST_REPLICATION = 512
 
-SnapshotName = Annotated[str, Field(pattern=r"^[^./:\x00][^/:\x00]{0,254}$")]
+SnapshotName = Annotated[str, Field(pattern=SNAPSHOT)]
 ClusterId = Annotated[str, Field(pattern=CLUSTER_ID)]
 Workers = Annotated[UniqueIds, Field(min_length=1)]
 BlockSize = Annotated[Literal[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024], BeforeValidator(whole)]

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from lambdas.core.documents import ABSOLUTE_PATH, INSTANCE_ID, INSTANCE_TYPE, REGION, RULE, TRANSFER_ID, USER
 from lambdas.core.ends.bucket import ACCOUNT
-from lambdas.core.ends.hdfs import CLUSTER_ID, HDFS_USER
+from lambdas.core.ends.hdfs import CLUSTER_ID, HDFS_USER, SNAPSHOT
 from lambdas.core.ends.object_writing import KMS_KEY_PATTERN
 from lambdas.core.request.bandwidth import TIME_OF_DAY, TIME_ZONE
 from lambdas.core.request.deletion import CONFIRMATION
@@ -71,6 +71,7 @@ PATTERNS = {
     "as KMS shows it: it ends with key/ and an id, e.g. :key/1234abcd-12ab-34cd-56ef-1234567890ab",
     USER: "write the name or the number of a user of that machine, e.g. backup or 1000",
     HDFS_USER: "write the name of a user of HDFS, e.g. etl",
+    SNAPSHOT: "write the name of a snapshot as hdfs dfs -createSnapshot takes it, e.g. s2026-12-01",
     CLUSTER_ID: "write the id of a cluster of EMR, e.g. j-3KVTXXXXXX7UG",
 }
 _MESSAGES = {

@@ -83,7 +83,7 @@ fn without_times_of(tree: &Path, directories: &[&str]) -> impl PartialEq + std::
 
 #[test]
 fn what_arrives_is_where_and_as_rsync_would_have_put_it() {
-    if Command::new("rsync").args(["--mkpath", "--version"]).output().is_ok_and(|found| !found.status.success()) {
+    if !Command::new("rsync").args(["--mkpath", "--version"]).output().is_ok_and(|found| found.status.success()) {
         cpt_skipped::skipped("rsync 3.2.3 or later is missing, beside which paths are given names");
         return;
     }
