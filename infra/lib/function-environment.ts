@@ -36,6 +36,8 @@ export function functionEnvironment(settings: Settings, daemons: Daemons): Funct
     CHUNK_RETENTION_SECONDS: String(86_400 * (settings.objectRetentionDays + 2)),
     INTER_REGION_PATH: settings.interRegionPath,
     BUCKETS: bucketWords(settings),
+    // Without a pool its table does not exist.
+    POOL: settings.pool.length > 0 ? settings.pool : undefined,
     // One that may not is left out.
     READ_FILE_SYSTEMS: settings.readFileSystems ? 'true' : undefined,
     REQUIRE_CONSENT: String(settings.requireConsent),

@@ -3,11 +3,12 @@
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal, cast, get_args
 
 from lambdas.core.ends.allowed_buckets import AllowedBucket
+from lambdas.core.pool.size import PoolSettings
 
 Ids = dict[str, list[str]]
 
@@ -69,6 +70,13 @@ class Environment:
     """EFS and FSx may be asked for the modes and limits of file systems."""
     require_consent: bool
     """Commands reach only ends that their owner has tagged for this deployment."""
+    pool_regions: Mapping[str, PoolSettings] = field(default_factory=dict)
+    """What the pool keeps, by region."""
+
+    @property
+    def pool_table(self) -> str:
+        """Table of the pool's nodes and leases; there is none without a region with a pool."""
+        return f"{self.deployment}-pool"
 
     @classmethod
     def from_env(cls, variables: Mapping[str, str]) -> "Environment":
@@ -106,6 +114,7 @@ class Environment:
             buckets=AllowedBucket.parse_all(cast(list[str], read.json("BUCKETS"))),
             read_file_systems=read.text("READ_FILE_SYSTEMS", "false") == "true",
             require_consent=read.text("REQUIRE_CONSENT") == "true",
+            pool_regions={one.region: one for one in map(PoolSettings.from_document, _list(read.json("POOL", "[]")))},
         )
 
 
@@ -116,6 +125,10 @@ def spread(variables: Mapping[str, str]) -> dict[str, str]:
     """
     shared = json.loads(variables.get(SETTINGS, "{}")).items()
     return {name: value if isinstance(value, str) else json.dumps(value) for name, value in shared} | dict(variables)
+
+
+def _list(variable: object) -> list[object]:
+    return cast(list[object], variable)
 
 
 def _by_region(variable: object) -> dict[str, dict[str, DaemonAsset]]:
@@ -139,8 +152,8 @@ class _Reader:
             raise MissingVariableError(f"environment variable {name} is missing; the control stack sets it")
         return value
 
-    def json(self, name: str) -> object:
-        value = self.text(name)
+    def json(self, name: str, default: str | None = None) -> object:
+        value = self.text(name, default)
         try:
             return json.loads(value)
         except ValueError:
