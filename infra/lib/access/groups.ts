@@ -84,6 +84,7 @@ export function tearDown(settings: Settings): Access[] {
     data.table(settings, 'transfers', 'GetItem', 'PutItem', 'UpdateItem'),
     data.indexes(settings, 'transfers'),
     data.table(settings, 'nodes', 'Query', 'UpdateItem'),
+    ...data.pool(settings, 'GetItem', 'Query', 'UpdateItem'),
     data.table(settings, 'control-tokens', 'DeleteItem'),
     data.sharedObjects(settings, 'DeleteObject'),
     data.listSharedObjects(settings),

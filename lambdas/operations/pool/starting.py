@@ -74,8 +74,12 @@ def _launched(world: World, region: str, nodes: Sequence[PoolNode]) -> PoolNode 
 
 
 def _client_token(world: World, region: str, nodes: Sequence[PoolNode], subnet_id: str) -> str:
-    """The same launch, retried beside the same nodes, is the same launch; EC2 takes 64 characters."""
-    parts = (world.env.deployment, region, subnet_id, *sorted(node.node_id for node in nodes))
+    """The same launch, retried beside the same nodes within the same minute, is the same launch.
+
+    Later it is another one, or nodes that have ended would be named again. EC2 takes 64 characters.
+    """
+    minute = str(int(world.clock.now() // 60))
+    parts = (world.env.deployment, region, subnet_id, minute, *sorted(node.node_id for node in nodes))
     return sha256("\n".join(parts).encode()).hexdigest()
 
 

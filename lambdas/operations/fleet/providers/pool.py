@@ -170,19 +170,19 @@ def take_back(world: World, relays: Iterable[Node]) -> int:
 
 def _taken_back(world: World, relay: Node) -> bool:
     for _ in range(_ATTEMPTS):
-        lease = world.pool.lease(relay)
-        if lease is None or not lease.is_live:
+        held = world.pool.lease(relay)
+        if held is None or not held.is_live:
             return False
-        node = next((one for one in world.pool.nodes(relay.region) if one.node_id == lease.node_id), None)
-        if node is None or end_lease(world, node, lease):
+        node = next((one for one in world.pool.nodes(relay.region) if one.node_id == held.node_id), None)
+        if node is None or end_lease(world, node, held):
             return node is not None
     raise WriteConflict(f"the node of {relay.node_id} changed {_ATTEMPTS} times while its lease was taken back")
 
 
-def end_lease(world: World, node: PoolNode, lease: Lease) -> bool:
+def end_lease(world: World, node: PoolNode, held: Lease) -> bool:
     """End one lease, and count it out of its node; False where either has changed since it was read."""
     now = world.clock.now()
-    return world.pool.take_back(node, pool_life.take_back(node, now), lease, now)
+    return world.pool.take_back(node, pool_life.take_back(node, now), held, now)
 
 
 def ways_of(world: World, transfers: Sequence[AcceptedTransfer]) -> set[tuple[str, int]]:
