@@ -6,11 +6,13 @@ import pytest
 
 from lambdas.core.errors import LaunchRefused, NoCapacity
 from lambdas.core.fleet.membership import RELAY_PORT, Membership, TransferPath
+from lambdas.core.fleet.relay_node import Node
 from lambdas.core.pool import pool_life
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.handlers.states.await_relays import AwaitInput, await_relays
 from lambdas.handlers.states.release_relays import ReleaseInput, release_relays
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
+from lambdas.operations.fence import estimated
 from lambdas.operations.fleet import hand
 from lambdas.operations.fleet.providers import pool
 from lambdas.operations.named import transfer as record_of
@@ -93,7 +95,8 @@ def test_a_node_elsewhere_in_the_region_serves_nobody() -> None:
 
 def test_of_two_that_want_the_last_lease_one_looks_again(monkeypatch: pytest.MonkeyPatch) -> None:
     cloud = cloud_with(2)
-    give, others = cloud.pool.give, []
+    give = cloud.pool.give
+    others: list[str] = []
 
     def another_first(node: Any, change: Any, lease: Any) -> bool:
         if not others:
@@ -129,10 +132,10 @@ def test_a_port_is_not_given_again_before_its_daemon_has_ended() -> None:
 
 def listen(cloud: Cloud) -> None:
     """Nodes do at once what they are told."""
-    command = cloud.pool.command
+    tell = cloud.pool.command
 
-    def done(relay: Any, text: str) -> bool:
-        told = command(relay, text)
+    def done(relay: Node, command: str) -> bool:
+        told = tell(relay, command)
         cloud.pool.listens(relay, cloud.clock.now())
         return told
 
@@ -164,10 +167,10 @@ def test_rules_admit_each_hop_on_the_port_of_its_lease() -> None:
 
 def test_a_lease_that_cannot_start_ends_with_its_node_s_words() -> None:
     cloud = cloud_with()
-    command = cloud.pool.command
+    tell = cloud.pool.command
 
-    def refuse(relay: Any, text: str) -> bool:
-        told = command(relay, text)
+    def refuse(relay: Node, command: str) -> bool:
+        told = tell(relay, command)
         cloud.pool.fails(relay, "no room")
         return told
 
@@ -196,7 +199,7 @@ def test_a_relay_that_is_lost_is_replaced_from_the_pool_and_not_on_its_machine()
     accepted = spawn(cloud)
     await_relays(AwaitInput(transfer=accepted), cloud.world)
     lost = next(relay for relay in cloud.nodes.of("first") if relay.region == WEST)
-    hand.lease_successor(cloud.world, record_of(cloud.world, "first"), lost, 1)
+    hand.lease_successor(cloud.world, estimated(cloud.world, "first"), lost, 1)
     successor = next(relay for relay in cloud.nodes.of("first") if relay.generation == 1)
     assert (successor.provider, successor.instance_id != lost.instance_id) == ("pool", True)
 
@@ -206,4 +209,4 @@ def test_without_a_lease_left_a_request_for_the_pool_alone_has_no_successor() ->
     spawn(cloud, pool="only")
     lost = cloud.nodes.of("first")[0]
     with pytest.raises((NoCapacity, LaunchRefused), match="only"):
-        hand.lease_successor(cloud.world, record_of(cloud.world, "first"), lost, 1)
+        hand.lease_successor(cloud.world, estimated(cloud.world, "first"), lost, 1)
