@@ -271,7 +271,11 @@ def _resources() -> dict[str, Any]:
 @cache
 def _granted(handler: str) -> frozenset[str]:
     """Actions that the role of a handler's function grants, named as in PORTS."""
-    template = _resources()
+    return granted_by(_resources(), handler)
+
+
+def granted_by(template: dict[str, Any], handler: str) -> frozenset[str]:
+    """The same of a template's resources."""
     name = f"cpt-{handler.replace('_', '-')}"
     functions = [item["Properties"] for item in template.values() if item["Type"] == "AWS::Lambda::Function"]
     role = next(item["Role"]["Fn::GetAtt"][0] for item in functions if item["FunctionName"] == name)

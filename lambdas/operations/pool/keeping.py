@@ -45,7 +45,8 @@ def keep(world: World, region: str) -> Kept:
     instances = {one.instance_id: one for one in world.at(Place(region)).compute.of_pool()}
     nodes = world.pool.nodes(region)
     nodes += _adopted(world, region, nodes, instances)
-    known = [seen for node in nodes if (seen := _seen(world, node, instances.get(node.instance_id)))]
+    shown = {**_described(world, region, nodes, instances), **instances}
+    known = [seen for node in nodes if (seen := _seen(world, node, shown.get(node.instance_id)))]
     leases_ended = sum(_settled(world, node) for node in known if node.state in LIVE)
     known = world.pool.nodes(region)
     settings, now = world.env.pool_regions[region], world.clock.now()
@@ -60,12 +61,21 @@ def keep(world: World, region: str) -> Kept:
     for node_id in size.give_up:
         reason = "it did not say within its time that it takes leases"
         _lose(world, by_id[node_id], pool_life.lose(reason, now, "fail-to-start"))
-    started = starting.start(world, region, [node for node in known if node.state in LIVE], size.start)
+    started = starting.start(world, region, known, size.start)
     world.pool.put_needs(region, size.needs)
     _forget(world, known, instances)
     live = sum(node.state in LIVE for node in world.pool.nodes(region))
     ended = len(size.end) + len(size.give_up)
     return Kept(nodes=live, wanted=size.wanted, started=started, ended=ended, leases_ended=leases_ended)
+
+
+def _described(
+    world: World, region: str, nodes: list[PoolNode], instances: Mapping[str, Instance]
+) -> dict[str, Instance]:
+    """Machines that are not among those that live: EC2 says for an hour that one has ended."""
+    missing = [node.instance_id for node in nodes if node.state in LIVE and node.instance_id not in instances]
+    shown = world.at(Place(region)).compute.describe(missing) if missing else []
+    return {one.instance_id: one for one in shown}
 
 
 def _adopted(world: World, region: str, nodes: list[PoolNode], instances: Mapping[str, Instance]) -> list[PoolNode]:

@@ -10,7 +10,7 @@ from lambdas.core.errors import LaunchRefused
 from lambdas.core.estimate import published_limits
 from lambdas.core.fleet.launch_plan import usable
 from lambdas.core.places.place import Place
-from lambdas.core.pool.pool_node import PoolNode
+from lambdas.core.pool.pool_node import LIVE, PoolNode
 from lambdas.operations.fleet.providers import launched
 
 # Of a digest: enough to tell versions apart.
@@ -23,7 +23,10 @@ def version(world: World, region: str) -> str:
 
 
 def start(world: World, region: str, nodes: Sequence[PoolNode], count: int) -> int:
-    """Launch so many nodes, each in the zone that has the fewest; how many came. Raises LaunchRefused if none may."""
+    """Launch so many nodes beside those that are known, each in the zone that has the fewest; how many came.
+
+    Raises LaunchRefused where none may be launched.
+    """
     started, there = 0, list(nodes)
     for _ in range(count):
         node = _launched(world, region, there)
@@ -47,7 +50,7 @@ def _launched(world: World, region: str, nodes: Sequence[PoolNode]) -> PoolNode 
     subnets = usable(world.at(place).subnets.of_vpc(vpc_id), "", public=public)
     if not subnets:
         raise LaunchRefused(f"no subnet of {vpc_id} ({region}) is enrolled for relays")
-    by_zone = Counter(node.zone for node in nodes)
+    by_zone = Counter(node.zone for node in nodes if node.state in LIVE)
     for subnet in sorted(subnets, key=lambda one: (by_zone[one.zone], one.subnet_id)):
         request = LaunchRequest(
             transfer_id=None,

@@ -87,6 +87,19 @@ def test_a_node_whose_machine_has_ended_is_lost_with_its_leases_and_another_one_
     assert not [one for one in cloud.pool.leases.values() if one.node_id == first.node_id and one.is_live]
 
 
+def test_a_node_that_ends_young_is_lost_at_once_and_one_that_ec2_does_not_show_yet_is_waited_for() -> None:
+    cloud = cloud_with()
+    keep(cloud)
+    node = nodes(cloud)[0]
+    cloud.compute[WEST].shown_after = 1000.0
+    keep(cloud, 1)
+    assert states(cloud) == ["STARTING"]
+    cloud.compute[WEST].shown_after = 0.0
+    cloud.compute[WEST].terminate([node.instance_id])
+    keep(cloud, 1)
+    assert sorted(states(cloud)) == ["ENDED", "STARTING"]
+
+
 def test_a_node_that_says_nothing_is_terminated() -> None:
     cloud = cloud_with()
     free(cloud)
