@@ -13,6 +13,8 @@ import * as ssm from './run-commands';
 export function askMarkets(settings: Settings): Access[] {
   return [
     data.priceCache(settings),
+    // What stands in the pool need not be launched.
+    ...data.pool(settings, 'Query'),
     markets.readPriceList(),
     markets.readQuotas(),
     markets.readSpotRole(),

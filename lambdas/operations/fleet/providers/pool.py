@@ -12,7 +12,7 @@ from lambdas.core.fleet import node_life
 from lambdas.core.fleet.membership import RELAY_PORT
 from lambdas.core.fleet.reconcile import Lease as Wanted
 from lambdas.core.fleet.relay_node import LIVE_STATES, Node
-from lambdas.core.fleet.topology import Stage, stage_at
+from lambdas.core.fleet.topology import Stage, route_of, stage_at
 from lambdas.core.pool import pool_life
 from lambdas.core.pool.placement import Host, place
 from lambdas.core.pool.pool_node import OPEN, PORTS, Lease, LeaseLimit, PoolNode, free_port
@@ -37,6 +37,14 @@ def room(world: World, transfer: AcceptedTransfer, stages: Iterable[int]) -> dic
         stage = stage_at(transfer, at)
         found[at] = 0 if _is_closed(world, transfer, stage) else len(_open(world, stage, own))
     return found
+
+
+def pairs(world: World, transfer: AcceptedTransfer) -> int:
+    """How many pairs the pool could give the transfer at once, if nobody takes a lease meanwhile."""
+    stages = route_of(transfer).stages
+    if any(_is_closed(world, transfer, stage) for stage in stages):
+        return 0
+    return min(len(_open(world, stage, set())) for stage in stages)
 
 
 def lease(world: World, record: Estimated, wanted: Wanted) -> list[Node]:
@@ -139,7 +147,8 @@ def _relay(
 
 
 def _is_closed(world: World, transfer: AcceptedTransfer, stage: Stage) -> bool:
-    if stage.region not in world.env.pool_regions or not transfer.errand.has_receivers:
+    """Nothing is measured on it, and what goes to a bucket has relays of its own."""
+    if stage.region not in world.env.pool_regions or not transfer.errand.has_receivers or transfer.on_one_machine:
         return True
     return transfer.request.relays.pool == "none"
 

@@ -210,3 +210,13 @@ def test_without_a_lease_left_a_request_for_the_pool_alone_has_no_successor() ->
     lost = cloud.nodes.of("first")[0]
     with pytest.raises((NoCapacity, LaunchRefused), match="only"):
         hand.lease_successor(cloud.world, estimated(cloud.world, "first"), lost, 1)
+
+
+def test_the_estimate_knows_which_pairs_no_machine_has_to_boot_for() -> None:
+    cloud = cloud_with(2)
+    assert pool.pairs(cloud.world, transfer()) == 2
+    assert pool.pairs(cloud.world, transfer(relays={**ASKED, "pool": "none"})) == 0
+    first = cloud.pool.nodes(WEST)[0]
+    assert cloud.pool.change(first, pool_life.drain("old", 1.0))
+    assert pool.pairs(cloud.world, transfer()) == 1
+    assert pool.pairs(Cloud().world, transfer()) == 0
