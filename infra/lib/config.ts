@@ -75,6 +75,16 @@ export interface ScheduleStart {
 /** What becomes of something when its stack is deleted. */
 export type OnDestroy = 'retain' | 'delete';
 
+/** What the pool keeps in one region. */
+export interface PoolSettings {
+  readonly region: string;
+  readonly min: number;
+  readonly max: number;
+  readonly instanceType: string;
+  readonly idleSeconds: number;
+  readonly leasesPerNode: number;
+}
+
 /** Settings that are used as they are written; `settings.schema.json` says what each one means. */
 interface Plain {
   readonly name: string;
@@ -105,6 +115,8 @@ export interface Settings extends Plain {
   readonly architectures: readonly Architecture[];
   readonly maxCostUsd: number | undefined;
   readonly buckets: readonly AllowedBucket[];
+  /** Empty where no relay stands before anybody asks. */
+  readonly pool: readonly PoolSettings[];
   readonly starts: { readonly objects: readonly ObjectStart[]; readonly schedules: readonly ScheduleStart[] };
   readonly tenants: readonly Tenant[];
   readonly permissionsBoundary: string | undefined;
@@ -122,6 +134,7 @@ interface Written extends Plain {
     readonly schedules?: Entries<Omit<ScheduleStart, 'name' | 'timeZone'> & { readonly timeZone?: string }>;
   };
   readonly tenants: Entries<TenantTerms>;
+  readonly pool: Entries<Omit<PoolSettings, 'region' | 'idleSeconds' | 'leasesPerNode'> & Partial<PoolSettings>>;
   readonly permissionsBoundary: string | null;
 }
 
@@ -146,13 +159,14 @@ export function settingsOf(context: Json, architectures: readonly Architecture[]
 export function readSettings(context: unknown, architectures: readonly Architecture[] = ['x86_64']): Settings {
   const written = withDefaults(parseText(context));
   judge(written);
-  const { regions, buckets, starts, tenants, maxCostUsd, permissionsBoundary, ...plain } = written as Written;
+  const { regions, buckets, pool, starts, tenants, maxCostUsd, permissionsBoundary, ...plain } = written as Written;
   const settings = {
     ...plain,
     regions: Object.entries(regions).map(([region, entry], index) => ({ region, network: networkOf(entry, index) })),
     architectures,
     maxCostUsd: maxCostUsd ?? undefined,
     buckets: buckets.map((entry) => ({ prefix: '', read: false, write: false, delete: false, restore: false, starts: false, ...entry })),
+    pool: Object.entries(pool).map(([region, entry]) => ({ idleSeconds: 900, leasesPerNode: 4, ...entry, region })),
     starts: {
       objects: Object.entries(starts.objects ?? {}).map(([name, start]) => objectStart(name, start, plain.homeRegion)),
       schedules: Object.entries(starts.schedules ?? {}).map(([name, start]) => ({ name, timeZone: 'UTC', ...start })),
@@ -160,7 +174,8 @@ export function readSettings(context: unknown, architectures: readonly Architect
     tenants: Object.entries(tenants).map(([name, terms]) => ({ name, ...terms })),
     permissionsBoundary: permissionsBoundary ?? undefined,
   };
-  for (const check of [checkNetworks, checkInstanceTypes, checkRelayImage, checkBuckets, checkTenants, checkRoom, checkTemplates]) check(settings);
+  const checks = [checkNetworks, checkInstanceTypes, checkRelayImage, checkBuckets, checkTenants, checkRoom, checkPool, checkTemplates];
+  for (const check of checks) check(settings);
   return settings;
 }
 
@@ -247,6 +262,23 @@ function checkRelayImage({ relayImage, homeRegion, regions }: Settings): void {
 }
 
 // Lambda gives a function 4 KB of environment, of which ten regions with both daemons leave so many bytes for subnets, buckets and tenants.
+function checkPool({ pool, regions, instanceTypes }: Settings): void {
+  for (const { region, min, max, instanceType } of pool) {
+    if (!regions.some((enrolled) => enrolled.region === region)) {
+      throw new ConfigurationError('cpt.pool', region, `enrol it in cpt.regions, or leave it out of the pool`);
+    }
+    if (min > max) throw new ConfigurationError(`cpt.pool.${region}.min`, min, `write max, ${max}, or less`);
+    if (!instanceTypes.includes(instanceType)) {
+      throw new ConfigurationError(
+        `cpt.pool.${region}.instanceType`,
+        instanceType,
+        `no other type may be launched than those of cpt.instanceTypes: write one of ${instanceTypes.join(', ')}, or add it there`,
+      );
+    }
+  }
+}
+
+// Lambda gives a function 4 KB of environment, of which ten regions with both daemons leave so many bytes for subnets and buckets.
 const ENVIRONMENT_ROOM = 2000;
 
 function checkBuckets({ buckets, homeRegion, regions, name }: Settings): void {

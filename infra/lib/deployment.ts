@@ -6,6 +6,7 @@ import { Construct } from 'constructs';
 import { Settings } from './config';
 import { ControlStack } from './control-stack';
 import { allTags } from './names';
+import { PoolStack } from './pool-stack';
 import { RegionStack } from './region-stack';
 import { TenantsStack } from './tenants-stack';
 
@@ -14,6 +15,8 @@ export interface Deployment {
   /** Absent where there are no tenants. */
   readonly tenants: TenantsStack | undefined;
   readonly regions: ReadonlyMap<string, RegionStack>;
+  /** Where the settings name regions with a pool. */
+  readonly pool?: PoolStack;
 }
 
 /** Adds the control stack, one stack per enrolled region, and one for tenants where there are some, to `scope`. */
@@ -26,9 +29,12 @@ export function addDeployment(scope: Construct, settings: Settings): Deployment 
   const tenants = settings.tenants.length > 0 ? new TenantsStack(scope, settings) : undefined;
   // Its aliases are of functions of the control stack.
   tenants?.addStackDependency(control);
+  const pool = settings.pool.length > 0 ? new PoolStack(scope, settings, daemons) : undefined;
+  // Its alarms ring the control stack's topic, and its nodes are launched with what the regions have.
+  for (const needed of [control, ...regions.values()]) pool?.addStackDependency(needed);
   for (const [key, value] of Object.entries(allTags(settings))) Tags.of(scope).add(key, value);
-  for (const stack of [control, ...(tenants ? [tenants] : []), ...regions.values()]) boundRoles(stack, settings);
-  return { control, tenants, regions };
+  for (const stack of [control, ...(tenants ? [tenants] : []), ...regions.values(), ...(pool ? [pool] : [])]) boundRoles(stack, settings);
+  return { control, tenants, regions, pool };
 }
 
 function boundRoles(stack: Stack, { permissionsBoundary }: Settings): void {

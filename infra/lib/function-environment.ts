@@ -39,6 +39,8 @@ export function functionEnvironment(settings: Settings, daemons: Daemons): Funct
     BUCKETS: bucketWords(settings),
     // Where there are none, functions have what they had before there were tenants.
     TENANTS: settings.tenants.length > 0 ? tenantWords(settings) : undefined,
+    // Without a pool its table does not exist.
+    POOL: settings.pool.length > 0 ? settings.pool : undefined,
     // One that may not is left out.
     READ_FILE_SYSTEMS: settings.readFileSystems ? 'true' : undefined,
     REQUIRE_CONSENT: String(settings.requireConsent),

@@ -77,6 +77,9 @@ export const REACTIONS = [
   'share_limits',
 ] as const;
 
+/** Handlers of the pool's own stack, which a schedule or a rule invokes. */
+export const POOL_HANDLERS = ['keep_pool'] as const;
+
 /** Handlers that people invoke, by the command line; whoever may is a matter of their own IAM policies. */
 export const CALLS = [
   'cancel_transfer',
@@ -111,7 +114,8 @@ export type RestoringState = (typeof RESTORING_STATES)[number];
 export type Reaction = (typeof REACTIONS)[number];
 export type Call = (typeof CALLS)[number];
 export type WaveState = (typeof WAVE_STATES)[number];
-export type Handler = State | Reaction | Call | WaveState;
+export type PoolHandler = (typeof POOL_HANDLERS)[number];
+export type Handler = State | Reaction | Call | WaveState | PoolHandler;
 
 /** Handlers that seal credentials: their asset alone has the library for it. */
 export const SEALING: readonly Handler[] = ['issue_credentials'];
@@ -122,6 +126,7 @@ export const HANDLER_FOLDERS: Readonly<Record<string, readonly Handler[]>> = {
   reactions: REACTIONS,
   calls: CALLS,
   waves: WAVE_STATES,
+  pool: POOL_HANDLERS,
 };
 
 /** The Python function that a handler's Lambda invokes. */

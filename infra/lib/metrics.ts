@@ -19,6 +19,8 @@ export type MetricName =
   | 'RelaysLaunched'
   | 'RelaysLost'
   | 'RelaysStray'
+  | 'PoolNodesLost'
+  | 'PoolLaunchesRefused'
   | 'Defects'
   | 'Throttles';
 

@@ -14,6 +14,12 @@ export type Document = (typeof DOCUMENTS)[number];
 export const TABLES = ['transfers', 'chunks', 'nodes', 'profiles', 'control-tokens', 'idempotency', 'arrivals'] as const;
 export type TableName = (typeof TABLES)[number];
 
+/** Table of the pool's nodes and leases, of its own stack: `cpt-pool`. */
+export const POOL_TABLE = 'pool';
+
+/** Ports of leases end here: twice as many as a node has leases, from the first; `lambdas/core/pool/pool_node.py` has it too. */
+export const LAST_LEASE_PORT = 4631;
+
 /** Ports that daemons listen on: relays the first, each receiver one of the others. */
 export const DAEMON_PORTS = { first: 4600, last: 4615 };
 
@@ -95,7 +101,7 @@ export function functionPlaceholder(state: State | WaveState): string {
   return `${pascalCase(state)}FunctionArn`;
 }
 
-export function tableName(settings: Settings, table: TableName): string {
+export function tableName(settings: Settings, table: TableName | typeof POOL_TABLE): string {
   return `${settings.name}-${table}`;
 }
 
@@ -219,6 +225,16 @@ export function tenantPolicyName(settings: Settings, tenant: string): string {
 /** Name of the relay role and of its instance profile: IAM is global, so the region is part of it. */
 export function relayRoleName(settings: Settings, region: string): string {
   return `${settings.name}-relay-${region}`;
+}
+
+/** Name of the role of a pool's nodes and of its instance profile. */
+export function poolRoleName(settings: Settings, region: string): string {
+  return `${settings.name}-pool-${region}`;
+}
+
+/** Launch template of a pool's nodes: as a relay's, with another role and other user data. */
+export function poolTemplateName(settings: Settings, architecture: Architecture): string {
+  return launchTemplateName(settings, architecture).replace(`${settings.name}-relay`, `${settings.name}-pool`);
 }
 
 /** Role whose sessions bucket's seats get, each narrowed to its bucket and prefix; `lambdas/operations/seats/credentials.py` has it too. */

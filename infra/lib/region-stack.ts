@@ -7,6 +7,7 @@ import { RegionSettings, Settings } from './config';
 import { AlarmTopic } from './constructs/alarm-topic';
 import { ringForDeadLetters } from './constructs/dead-letter-queue';
 import { EventForwarding } from './constructs/event-forwarding';
+import { PoolFleet } from './constructs/pool-fleet';
 import { RelayCommands } from './constructs/relay-commands';
 import { RelayDaemon } from './constructs/relay-daemon';
 import { RelayFleet } from './constructs/relay-fleet';
@@ -29,6 +30,8 @@ export class RegionStack extends Stack {
       settings.architectures.map((name) => [name, new RelayDaemon(this, `Daemon-${name}`, name).asset]),
     );
     new RelayFleet(this, 'Fleet', settings, region, this.daemons);
+    const pool = settings.pool.find((entry) => entry.region === region);
+    if (pool !== undefined) new PoolFleet(this, 'Pool', settings, pool, this.daemons);
     if (settings.relayImage !== 'stock' && region === settings.homeRegion) {
       new RelayImages(this, 'Images', settings, this.daemons, network);
     }

@@ -24,6 +24,7 @@ $(restart_properties)
 ${SSM_CpuQuota:+CPUQuota=$SSM_CpuQuota}
 ${SSM_CpuWeight:+CPUWeight=$SSM_CpuWeight}
 ${SSM_IoWeight:+IOWeight=$SSM_IoWeight}
+${lease_properties-}
 END
     # The agent kills a command's process group at its timeout, hence a unit of its own.
     start_unit --unit="$unit" "$@" "$bin" "$role" --command "$command" --ready "$ready" \

@@ -59,21 +59,28 @@ class Table:
         held = self._conditional("update_item", options, values, dict(names or {}), found)
         return decode_item(found.get("Attributes", {})) if held else None
 
-    def putting(self, item: Mapping[str, object]) -> dict[str, Any]:
+    def putting(self, item: Mapping[str, object], condition: str | None = None) -> dict[str, Any]:
         """A write of `together`."""
-        return {"Put": {"TableName": self.name, "Item": encode_item(item)}}
+        put: dict[str, Any] = {"TableName": self.name, "Item": encode_item(item)}
+        return {"Put": {**put, "ConditionExpression": condition} if condition else put}
 
-    def updating(self, key: Mapping[str, str], expression: str, condition: str, **values: object) -> dict[str, Any]:
+    def updating(
+        self,
+        key: Mapping[str, str],
+        expression: str,
+        condition: str,
+        names: Mapping[str, str] | None = None,
+        **values: object,
+    ) -> dict[str, Any]:
         """A write of `together`, with the condition under which all of them are made."""
-        return {
-            "Update": {
-                "TableName": self.name,
-                "Key": encode_item(key),
-                "UpdateExpression": expression,
-                "ConditionExpression": condition,
-                "ExpressionAttributeValues": {f":{name}": encode(value) for name, value in values.items()},
-            }
+        update: dict[str, Any] = {
+            "TableName": self.name,
+            "Key": encode_item(key),
+            "UpdateExpression": expression,
+            "ConditionExpression": condition,
+            "ExpressionAttributeValues": {f":{name}": encode(value) for name, value in values.items()},
         }
+        return {"Update": {**update, "ExpressionAttributeNames": dict(names)} if names else update}
 
     def together(self, *writes: dict[str, Any]) -> bool:
         """Make all of these writes or none; False when a condition does not hold, Throttled also in a conflict."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 TRANSFER_TAG = "cpt:transfer"
 ROLE_TAG = "cpt:role"
+POOL_TAG = "cpt:pool"
 DEPLOYMENT_TAG = "cpt:deployment"
 _ALIVE = ["pending", "running", "stopping", "stopped"]
 # TerminateInstances takes 1 000 ids, a filter 200 values; one page of 100 keeps every call far below.
@@ -58,6 +59,16 @@ class Ec2Compute:
             ]
         )
 
+    def of_pool(self) -> list[Instance]:
+        """See Compute."""
+        return self._find(
+            [
+                {"Name": f"tag:{POOL_TAG}", "Values": [self._deployment]},
+                {"Name": f"tag:{DEPLOYMENT_TAG}", "Values": [self._deployment]},
+                {"Name": "instance-state-name", "Values": _ALIVE},
+            ]
+        )
+
     def running(self) -> list[Instance]:
         """See Compute."""
         return self._find([{"Name": "instance-state-name", "Values": ["pending", "running"]}])
@@ -77,18 +88,18 @@ class Ec2Compute:
         interface: dict[str, Any] = {"DeviceIndex": 0, "SubnetId": request.subnet_id, "Groups": [request.group_id]}
         if request.public_address:
             interface["AssociatePublicIpAddress"] = True
+        owned = self._of_transfer(request.transfer_id, request.role) if request.transfer_id else self._of_the_pool()
         tags = [
             *({"Key": key, "Value": value} for key, value in request.tags.items()),
             {"Key": DEPLOYMENT_TAG, "Value": self._deployment},
-            {"Key": TRANSFER_TAG, "Value": request.transfer_id},
-            {"Key": ROLE_TAG, "Value": request.role},
-            {"Key": "Name", "Value": f"{self._deployment} {request.transfer_id} {request.role} relay"},
+            *({"Key": key, "Value": value} for key, value in owned.items()),
         ]
+        template = f"{self._deployment}-{'relay' if request.transfer_id else 'pool'}"
         arm = architecture_of(request.instance_type) == "arm64"
         arguments: dict[str, Any] = {
             # CloudFormation adds versions but never moves $Default.
             "LaunchTemplate": {
-                "LaunchTemplateName": f"{self._deployment}-relay" + ("-arm64" if arm else ""),
+                "LaunchTemplateName": template + ("-arm64" if arm else ""),
                 "Version": "$Latest",
             },
             "InstanceType": request.instance_type,
@@ -104,6 +115,12 @@ class Ec2Compute:
             options = {"SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"}
             arguments["InstanceMarketOptions"] = {"MarketType": "spot", "SpotOptions": options}
         return arguments
+
+    def _of_transfer(self, transfer_id: str, role: str) -> dict[str, str]:
+        return {TRANSFER_TAG: transfer_id, ROLE_TAG: role, "Name": f"{self._deployment} {transfer_id} {role} relay"}
+
+    def _of_the_pool(self) -> dict[str, str]:
+        return {POOL_TAG: self._deployment, "Name": f"{self._deployment} pool"}
 
     def terminate(self, instance_ids: Iterable[str]) -> None:
         """See Compute."""

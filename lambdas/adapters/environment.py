@@ -3,11 +3,12 @@
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal, cast, get_args
 
 from lambdas.core.ends.allowed_buckets import AllowedBucket
+from lambdas.core.pool.size import PoolSettings
 from lambdas.core.pool.tenant import TenantTerms, parse_tenants
 
 Ids = dict[str, list[str]]
@@ -72,6 +73,13 @@ class Environment:
     """Commands reach only ends that their owner has tagged for this deployment."""
     tenants: Mapping[str, TenantTerms]
     """Who shares the deployment, by name; empty where everybody is the operator."""
+    pool_regions: Mapping[str, PoolSettings] = field(default_factory=dict)
+    """What the pool keeps, by region."""
+
+    @property
+    def pool_table(self) -> str:
+        """Table of the pool's nodes and leases; there is none without a region with a pool."""
+        return f"{self.deployment}-pool"
 
     @classmethod
     def from_env(cls, variables: Mapping[str, str]) -> "Environment":
@@ -110,6 +118,7 @@ class Environment:
             read_file_systems=read.text("READ_FILE_SYSTEMS", "false") == "true",
             require_consent=read.text("REQUIRE_CONSENT") == "true",
             tenants=parse_tenants(cast(list[str], read.json("TENANTS", "[]"))),
+            pool_regions={one.region: one for one in map(PoolSettings.from_document, _list(read.json("POOL", "[]")))},
         )
 
 
@@ -120,6 +129,10 @@ def spread(variables: Mapping[str, str]) -> dict[str, str]:
     """
     shared = json.loads(variables.get(SETTINGS, "{}")).items()
     return {name: value if isinstance(value, str) else json.dumps(value) for name, value in shared} | dict(variables)
+
+
+def _list(variable: object) -> list[object]:
+    return cast(list[object], variable)
 
 
 def _by_region(variable: object) -> dict[str, dict[str, DaemonAsset]]:

@@ -38,6 +38,9 @@ class Compute(Protocol):
     def of_deployment(self) -> list[Instance]:
         """The relays of all its transfers that are not gone."""
 
+    def of_pool(self) -> list[Instance]:
+        """The nodes of its pool that are not gone."""
+
     def running(self) -> list[Instance]:
         """Return all instances of the account that are pending or running, whoever launched them."""
 

@@ -92,9 +92,9 @@ class Instance:
 
 @dataclass(frozen=True)
 class LaunchRequest:
-    """One RunInstances: up to `count` relays of one side and type."""
+    """One RunInstances: up to `count` relays of one side and type; without a transfer they are nodes of the pool."""
 
-    transfer_id: str
+    transfer_id: str | None
     role: str
     instance_type: str
     count: int

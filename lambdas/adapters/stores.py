@@ -21,6 +21,9 @@ from lambdas.core.fleet.relay_node import Node
 from lambdas.core.intake.added_starts import AddedStarts
 from lambdas.core.intake.arrivals import Arrival, Window
 from lambdas.core.intake.destination_lock import Busy, Holding, Way
+from lambdas.core.pool.pool_life import Change as PoolChange
+from lambdas.core.pool.pool_node import Lease, PoolNode
+from lambdas.core.pool.size import Need
 from lambdas.core.record.transfer_life import Change as TransferChange
 from lambdas.core.record.transfer_record import TransferRecord
 from lambdas.core.seats.answers import Answer
@@ -207,6 +210,55 @@ class NodeStore(Protocol):
 
     def change(self, node: Node, change: NodeChange) -> Node | None:
         """One arrow of the node's life; None where the item is in another state."""
+
+
+class PoolStore(Protocol):
+    """The pool's table: nodes by region, and of each node its leases, its keepalive and what it says."""
+
+    def nodes(self, region: str) -> list[PoolNode]:
+        """All nodes of a region that are not forgotten, by a consistent read."""
+
+    def put(self, node: PoolNode) -> bool:
+        """Write a new node; False when there is one, which stays as it is."""
+
+    def change(self, node: PoolNode, change: PoolChange) -> PoolNode | None:
+        """One arrow of the node's life; None where the item is in another state, or its leases have changed."""
+
+    def forget(self, node: PoolNode) -> None:
+        """Remove a node that has ended, with all that is written for it."""
+
+    def standing(self, node: PoolNode) -> tuple[list[Lease], float | None]:
+        """Its leases, ended ones included, and when it said last that it lives; by a consistent read."""
+
+    def lease(self, relay: Node) -> Lease | None:
+        """The lease that a transfer's relay stands for."""
+
+    def give(self, node: PoolNode, change: PoolChange, lease: Lease) -> bool:
+        """Count a lease in the node's item and write it, both or neither; False where the node has moved on."""
+
+    def take_back(self, node: PoolNode, change: PoolChange | None, lease: Lease, now: float) -> bool:
+        """End a lease, and count it out of the node's item, both or neither; False where either has moved on.
+
+        Without a change the node has ended, and counts no leases.
+        """
+
+    def command(self, relay: Node, command: str) -> bool:
+        """Tell the node what the lease's daemon is to do; False where the lease has ended."""
+
+    def renew(self, node: PoolNode, lease: Lease, until: float) -> None:
+        """Put the lease's end off; one that was taken back stays so."""
+
+    def forget_lease(self, node: PoolNode, lease: Lease) -> None:
+        """Remove the item of a lease of which nothing runs any more."""
+
+    def keep_alive(self, node: PoolNode, until: float) -> None:
+        """The pool wants the node until then."""
+
+    def needs(self, region: str) -> list[Need]:
+        """What was wanted at earlier looks."""
+
+    def put_needs(self, region: str, needs: Sequence[Need]) -> None:
+        """Keep it for the next look."""
 
 
 class ProfileStore(Protocol):

@@ -19,6 +19,7 @@ from lambdas.adapters.dynamodb_arrivals import DynamoArrivals
 from lambdas.adapters.dynamodb_chunks import DynamoChunkStore
 from lambdas.adapters.dynamodb_common_limits import DynamoCommonLimits
 from lambdas.adapters.dynamodb_nodes import DynamoNodeStore
+from lambdas.adapters.dynamodb_pool import DynamoPoolStore
 from lambdas.adapters.dynamodb_profiles import DynamoProfileStore
 from lambdas.adapters.dynamodb_tenant_ledgers import DynamoTenantLedgers
 from lambdas.adapters.dynamodb_tokens import DynamoTokenStore
@@ -63,6 +64,7 @@ class World:
     agents: stores.AgentRecords
     chunks: stores.ChunkStore
     nodes: stores.NodeStore
+    pool: stores.PoolStore
     profiles: stores.ProfileStore
     tokens: stores.TokenStore
     at: Callable[[Place], Services]
@@ -139,6 +141,7 @@ def world(*, hurried: bool = False) -> World:
         agents=DynamoAgentRecords(table(env.transfers_table)),
         chunks=DynamoChunkStore(table(env.chunks_table), clock),
         nodes=DynamoNodeStore(table(env.nodes_table)),
+        pool=DynamoPoolStore(table(env.pool_table), env.state_machine),
         profiles=DynamoProfileStore(table(env.profiles_table), clock),
         tokens=DynamoTokenStore(table(env.control_tokens_table)),
         at=lambda place: at(place.region),

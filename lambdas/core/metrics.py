@@ -22,6 +22,8 @@ MetricName = Literal[
     "RelaysLaunched",
     "RelaysLost",
     "RelaysStray",
+    "PoolNodesLost",
+    "PoolLaunchesRefused",
     "Defects",
     "Throttles",
 ]
@@ -41,6 +43,8 @@ UNITS: Final[Mapping[MetricName, Unit]] = {
     "RelaysLaunched": "Count",
     "RelaysLost": "Count",
     "RelaysStray": "Count",  # of no active transfer, and terminated for it
+    "PoolNodesLost": "Count",
+    "PoolLaunchesRefused": "Count",  # in one zone; another one was tried
     "Defects": "Count",  # calls of a Lambda that failed for a reason that errors.py does not know
     "Throttles": "Count",  # calls that AWS asked to come later
 }

@@ -31,7 +31,7 @@ from lambdas.core.transfer.seat import Seat
 from lambdas.operations import leftovers, logs
 from lambdas.operations.copies import teardown as copies_teardown
 from lambdas.operations.fence import fence
-from lambdas.operations.fleet.providers import launched
+from lambdas.operations.fleet.providers import launched, pool
 from lambdas.operations.intake import holding, marks
 from lambdas.operations.seats.commands import Order, run_all
 
@@ -200,13 +200,16 @@ def _end_nodes(world: World, transfer: AcceptedTransfer, ended_at: float) -> Non
     for node in nodes:
         if node.state in LIVE_STATES:
             world.nodes.change(node, node_life.take_down(max(ended_at, node.requested_at)))
+    # Also of those that have ended before: whoever ended them may have died before it gave the lease back.
+    pool.take_back(world, nodes)
 
 
 def _revoke(world: World, transfer: AcceptedTransfer) -> int:
     count = 0
     for region in regions_of(transfer):
         groups = world.at(Place(region)).groups
-        doomed = firewall.to_revoke(groups.rules(), _others(world, transfer))
+        others = _others(world, transfer)
+        doomed = firewall.to_revoke(groups.rules(), others, pool.ways_of(world, others))
         moving = _still_moving(world, transfer, doomed)
         doomed = [rule for rule in doomed if rule.transfer_id not in moving]
         _look_again(world, transfer)

@@ -10,13 +10,16 @@ from typing import Any
 import pytest
 
 from lambdas.core.fleet import node_life
+from lambdas.core.pool import pool_life
 
 ROOT = Path(__file__).parents[2]
 MODULES = {
     path.stem: ".".join(path.relative_to(ROOT).with_suffix("").parts)
     for path in (ROOT / "lambdas" / "handlers").rglob("[a-z]*.py")
 }
-HANDLERS = sorted(MODULES)
+# The pool has a stack of its own, which these settings do without; tests/e2e/test_pool.py has one.
+OF_THE_POOL = {path.stem for path in (ROOT / "lambdas" / "handlers" / "pool").glob("[a-z]*.py")}
+HANDLERS = sorted(MODULES.keys() - OF_THE_POOL)
 
 # What the adapter behind each port of lambdas.adapters.world calls: `table:Action`, `table/index:Action`, or
 # `service:Action`.
@@ -57,6 +60,20 @@ PORTS: dict[str, list[str]] = {
     "nodes.forget": ["nodes:Query", "nodes:DeleteItem"],
     "nodes.by_instance": ["nodes/of-instance:Query", "nodes/by-instance:Query", "nodes:GetItem"],
     "nodes.change": ["nodes:UpdateItem"],
+    "pool.nodes": ["pool:Query"],
+    "pool.put": ["pool:PutItem"],
+    "pool.change": ["pool:UpdateItem"],
+    "pool.forget": ["pool:Query", "pool:DeleteItem"],
+    "pool.standing": ["pool:Query"],
+    "pool.lease": ["pool:GetItem"],
+    "pool.give": ["pool:UpdateItem", "pool:PutItem"],
+    "pool.take_back": ["pool:UpdateItem"],
+    "pool.command": ["pool:UpdateItem"],
+    "pool.renew": ["pool:UpdateItem"],
+    "pool.forget_lease": ["pool:DeleteItem"],
+    "pool.keep_alive": ["pool:PutItem"],
+    "pool.needs": ["pool:GetItem"],
+    "pool.put_needs": ["pool:PutItem"],
     "profiles.get": ["profiles:GetItem"],
     "profiles.get_all": ["profiles:BatchGetItem"],
     "profiles.integrate": ["profiles:GetItem", "profiles:UpdateItem"],
@@ -73,6 +90,7 @@ PORTS: dict[str, list[str]] = {
     "compute.describe": ["ec2:DescribeInstances"],
     "compute.of_transfer": ["ec2:DescribeInstances"],
     "compute.of_deployment": ["ec2:DescribeInstances"],
+    "compute.of_pool": ["ec2:DescribeInstances"],
     "compute.running": ["ec2:DescribeInstances"],
     "compute.launch": ["ec2:RunInstances", "ec2:CreateTags", "iam:PassRole", "ssm:GetParameters"],
     "compute.terminate": ["ec2:TerminateInstances"],
@@ -258,7 +276,11 @@ def _resources() -> dict[str, Any]:
 @cache
 def _granted(handler: str) -> frozenset[str]:
     """Actions that the role of a handler's function grants, named as in PORTS."""
-    template = _resources()
+    return granted_by(_resources(), handler)
+
+
+def granted_by(template: dict[str, Any], handler: str) -> frozenset[str]:
+    """The same of a template's resources."""
     name = f"cpt-{handler.replace('_', '-')}"
     functions = [item["Properties"] for item in template.values() if item["Type"] == "AWS::Lambda::Function"]
     role = next(item["Role"]["Fn::GetAtt"][0] for item in functions if item["FunctionName"] == name)
@@ -288,6 +310,7 @@ def _named(statement: dict[str, Any]) -> Iterator[str]:
 @pytest.mark.parametrize("handler", HANDLERS)
 def test_a_role_grants_what_its_code_calls_and_nothing_else(handler: str) -> None:
     needs, granted = call_graph().needs(handler), _granted(handler) - COMMON
+    needs = {need for need in needs if not need.startswith("pool:")}
     assert needs - granted - OF_BUCKETS - OF_TENANTS == set(), "the code calls what its role does not allow"
     if "ssm:SendCommand" in needs and not any(name.startswith("document:") for name in needs):
         pytest.fail(f"{handler} sends a document that this test cannot name")
@@ -316,6 +339,25 @@ def test_every_writer_of_a_change_of_a_relay_makes_it() -> None:
     made = {handler.replace("_", "-"): _changes_made(graph, handler) for handler in HANDLERS}
     for name, rule in node_life.RULES.items():
         assert {handler for handler, names in made.items() if name in names} == rule.writers, name
+
+
+def test_every_writer_of_a_change_of_a_pool_s_node_makes_it() -> None:
+    graph = call_graph()
+    made = {handler.replace("_", "-"): _pool_changes_made(graph, handler) for handler in MODULES}
+    for name, rule in pool_life.RULES.items():
+        assert {handler for handler, names in made.items() if name in names} == rule.writers, name
+
+
+# One function of the table makes several changes, by the node's state or by what it is told.
+POOL_CHANGES = {"take_back": {"take-back", "take-last", "empty"}, "lose": {"lose", "fail-to-start"}}
+
+
+def _pool_changes_made(graph: CallGraph, handler: str) -> set[str]:
+    nodes = [node for key in graph.reached(handler) for part in graph.defined[key].body for node in ast.walk(part)]
+    called = [node for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)]
+    names = {node.attr for node in called if isinstance(node.value, ast.Name) and node.value.id == "pool_life"}
+    found = {change for name in names for change in POOL_CHANGES.get(name, {name.replace("_", "-")})}
+    return found & pool_life.RULES.keys()
 
 
 # `node_life.lose` is told which of these it is.

@@ -25,6 +25,7 @@ from tests.lambdas.memory.market import (
     MemoryQuotas,
     MemorySpotMarket,
 )
+from tests.lambdas.memory.pool import MemoryPoolStore
 from tests.lambdas.memory.stores import (
     MemoryChunkStore,
     MemoryCommonLimits,
@@ -73,6 +74,7 @@ class Cloud:
         self.watched = MemoryWatchedTransfers()
         self.waves = MemoryWaves()
         self.chunks, self.nodes, self.profiles = MemoryChunkStore(), MemoryNodeStore(), MemoryProfileStore()
+        self.pool = MemoryPoolStore()
         self.tokens, self.objects, self.events = MemoryTokenStore(), MemoryObjects(), MemoryEvents()
         self.executions, self.notifications, self.metrics = MemoryExecutions(), MemoryNotifications(), MemoryMetrics()
         self.sessions = MemorySessions(self.clock)
@@ -100,6 +102,7 @@ class Cloud:
             agents=self.agents,
             chunks=self.chunks,
             nodes=self.nodes,
+            pool=self.pool,
             profiles=self.profiles,
             tokens=self.tokens,
             at=lambda place: self._services(place.region),

@@ -78,6 +78,10 @@ class MemoryCompute:
         relays = [self._now(m) for m in list(self.machines.values()) if m.transfer_id]
         return [replace(i, transfer_id=self.machines[i.instance_id].transfer_id) for i in relays if not i.gone]
 
+    def of_pool(self) -> list[Instance]:
+        nodes = [self._now(m) for m in list(self.machines.values()) if m.role == "pool"]
+        return [instance for instance in nodes if not instance.gone]
+
     def running(self) -> list[Instance]:
         instances = [self._now(machine) for machine in list(self.machines.values())]
         return [instance for instance in instances if instance.state in ("pending", "running")]

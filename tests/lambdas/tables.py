@@ -25,6 +25,7 @@ TABLES: dict[str, tuple[str, str, dict[str, tuple[str, str | None]]]] = {
     "nodes": ("transferId", "nodeId", dict.fromkeys(("of-instance", "by-instance"), ("instanceId", None))),
     "tokens": ("transferId", "task", {}),
     "arrivals": ("collection", "item", {}),
+    "pool": ("machine", "record", {}),
 }
 KEYS: dict[str, Any] = {"ProjectionType": "KEYS_ONLY"}
 # What indexes hold beside the keys; those of the release before hold all.

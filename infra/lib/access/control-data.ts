@@ -12,6 +12,7 @@ import {
   KEYS_PREFIX,
   machineEndsQueueName,
   objectStartRuleName,
+  POOL_TABLE,
   PRICES_KEY,
   REQUESTS_PREFIX,
   RESTORES_PREFIX,
@@ -35,6 +36,13 @@ export function table(settings: Settings, name: TableName, ...actions: readonly 
     actions: actions.map((action) => `dynamodb:${action}`),
     resources: [arn('dynamodb', settings.homeRegion, `table/${tableName(settings, name)}`)],
   };
+}
+
+/** Item actions on the pool's table; none where there is no pool. */
+export function pool(settings: Settings, ...actions: readonly ItemAction[]): Access[] {
+  if (settings.pool.length === 0) return [];
+  const resources = [arn('dynamodb', settings.homeRegion, `table/${tableName(settings, POOL_TABLE)}`)];
+  return [{ actions: actions.map((action) => `dynamodb:${action}`), resources }];
 }
 
 /** The one item of the table of arrivals that has the starts by objects that people add. */

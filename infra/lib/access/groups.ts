@@ -13,6 +13,8 @@ import * as ssm from './run-commands';
 export function askMarkets(settings: Settings): Access[] {
   return [
     data.priceCache(settings),
+    // What stands in the pool need not be launched.
+    ...data.pool(settings, 'Query'),
     markets.readPriceList(),
     markets.readQuotas(),
     markets.readSpotRole(),
@@ -84,6 +86,7 @@ export function tearDown(settings: Settings): Access[] {
     data.table(settings, 'transfers', 'GetItem', 'PutItem', 'UpdateItem'),
     data.indexes(settings, 'transfers'),
     data.table(settings, 'nodes', 'Query', 'UpdateItem'),
+    ...data.pool(settings, 'GetItem', 'Query', 'UpdateItem'),
     data.table(settings, 'control-tokens', 'DeleteItem'),
     data.sharedObjects(settings, 'DeleteObject'),
     data.listSharedObjects(settings),

@@ -1,7 +1,7 @@
 /** What functions may do with EC2 in each enrolled region: see, launch, open paths between, and terminate relays. */
 
 import { Aws } from 'aws-cdk-lib';
-import { arn, DEPLOYMENT_TAG, relayRoleName, serviceNames } from '../names';
+import { arn, DEPLOYMENT_TAG, poolRoleName, relayRoleName, serviceNames } from '../names';
 import { Settings } from '../config';
 import { Access } from './access';
 import { readImages } from './images';
@@ -28,8 +28,16 @@ export function describe(...what: readonly Described[]): Access {
 
 /** RunInstances of relays only: our launch template, role, types, tag, encrypted disks and IMDSv2; and its tagging. */
 export function launchRelays(settings: Settings): Access[] {
+  return launchAs(settings, settings.regions.map(({ region }) => relayRoleName(settings, region)));
+}
+
+/** The same for nodes of the pool, which have a role of their own. */
+export function launchNodes(settings: Settings): Access[] {
+  return launchAs(settings, settings.pool.map(({ region }) => poolRoleName(settings, region)));
+}
+
+function launchAs(settings: Settings, roles: readonly string[]): Access[] {
   const ec2 = (resource: string): string => anywhere('ec2', resource);
-  const roles = settings.regions.map(({ region }) => relayRoleName(settings, region));
   const run: Run = (resources, why, conditions) => ({
     actions: ['ec2:RunInstances'],
     resources,

@@ -95,6 +95,24 @@ export function documentScript(document: Document, region: string, daemons: Regi
   return constants + files.map((file) => readFileSync(path.join(FOLDER, file), 'utf8')).join('');
 }
 
+/** Memory and descriptors of one lease's daemon: of a node's memory, leases together have what a relay of one transfer has. */
+export function leaseBounds(leases: number): { readonly memory: string; readonly descriptors: number } {
+  return { memory: `${Math.floor(75 / leases)}%`, descriptors: Math.floor(65_536 / leases) };
+}
+
+/** The script by which a node of the pool starts and stops leases: as the relay's document, with bounds of its own. */
+export function leaseScript(region: string, daemons: RegionDaemons, constants: readonly [string, string][]): string {
+  const parts = ['preamble.sh', 'daemon.sh', 'units.sh', 'kept.sh', 'properties.sh', 'restart.sh', 'proxy.sh', 'background.sh'];
+  const own = constants.map(([name, value]) => `readonly ${name}='${value}'\n`).join('');
+  const files = [...parts, 'metadata.sh', 'lease.sh'];
+  return daemonConstants(region, daemons) + own + files.map((file) => withoutComments(readFileSync(path.join(FOLDER, file), 'utf8'))).join('');
+}
+
+/** User data has 16 KB, in which words for whoever reads the files have no room. */
+function withoutComments(script: string): string {
+  return script.replace(/^\s*#.*\n/gm, '');
+}
+
 /** Where the region's daemons lie and what they hash to, as read-only variables; empty for a processor without one. */
 function daemonConstants(region: string, daemons: RegionDaemons): string {
   const constants: [string, string][] = [['region', region]];

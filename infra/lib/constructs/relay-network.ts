@@ -4,7 +4,7 @@ import { Tags, Validations } from 'aws-cdk-lib';
 import * as ec2 from 'aws-cdk-lib/aws-ec2';
 import { Construct } from 'constructs';
 import { RegionSettings, Settings } from '../config';
-import { DAEMON_PORTS, DEPLOYMENT_TAG } from '../names';
+import { DAEMON_PORTS, DEPLOYMENT_TAG, LAST_LEASE_PORT } from '../names';
 
 export class RelayNetwork extends Construct {
   public readonly vpc: ec2.IVpc;
@@ -25,13 +25,15 @@ export class RelayNetwork extends Construct {
       this.subnetIds = network.subnetIds;
     }
     const nameServers = network.kind === 'existing' ? (network.nameServers ?? []) : [];
+    const lastPort = settings.pool.length > 0 ? LAST_LEASE_PORT : DAEMON_PORTS.last;
     this.endpointGroup = this.group(
       'EndpointGroup',
       `${settings.name}-endpoint`,
       'Source and destination machines of CPT',
       nameServers,
+      lastPort,
     );
-    this.relayGroup = this.group('RelayGroup', `${settings.name}-relay`, 'Relays of CPT', nameServers);
+    this.relayGroup = this.group('RelayGroup', `${settings.name}-relay`, 'Relays of CPT', nameServers, lastPort);
     Tags.of(this).add(DEPLOYMENT_TAG, settings.name);
   }
 
@@ -59,6 +61,7 @@ export class RelayNetwork extends Construct {
     securityGroupName: string,
     description: string,
     nameServers: readonly string[],
+    lastPort: number,
   ): ec2.SecurityGroup {
     const group = new ec2.SecurityGroup(this, id, {
       vpc: this.vpc,
@@ -67,7 +70,7 @@ export class RelayNetwork extends Construct {
       allowAllOutbound: false,
     });
     group.addEgressRule(ec2.Peer.anyIpv4(), ec2.Port.tcp(443), 'AWS APIs');
-    group.addEgressRule(ec2.Peer.anyIpv4(), ec2.Port.tcpRange(DAEMON_PORTS.first, DAEMON_PORTS.last), 'Lanes');
+    group.addEgressRule(ec2.Peer.anyIpv4(), ec2.Port.tcpRange(DAEMON_PORTS.first, lastPort), 'Lanes');
     for (const address of nameServers) {
       const server = ec2.Peer.ipv4(`${address}/32`);
       // Answers that are too long for a datagram come over TCP.

@@ -7,6 +7,7 @@ import { copyingFunctions } from './copying';
 import { FunctionDefinition } from './definition';
 import { measuringFunctions } from './measuring';
 import { reactionFunctions } from './reactions';
+import { poolFunctions } from './pool';
 import { restoringFunctions } from './restoring';
 import { stateFunctions } from './states';
 import { waveFunctions } from './waves';
@@ -21,5 +22,6 @@ export function functionDefinitions(settings: Settings): Readonly<Record<Handler
     ...reactionFunctions(settings),
     ...callFunctions(settings),
     ...waveFunctions(settings),
+    ...poolFunctions(settings),
   };
 }

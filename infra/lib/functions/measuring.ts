@@ -57,6 +57,7 @@ export function measuringFunctions(settings: Settings, moving: TransferFunctions
       access: [
         on('transfers', 'GetItem', 'Query', 'PutItem', 'UpdateItem'),
         on('nodes', 'Query', 'UpdateItem'),
+        ...data.pool(settings, 'GetItem', 'Query', 'UpdateItem'),
         on('control-tokens', 'GetItem'),
         data.sendTask('Success', 'Failure'),
         relays.describe('Instances'),

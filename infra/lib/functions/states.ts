@@ -132,6 +132,7 @@ export function stateFunctions(settings: Settings): TransferFunctions {
         on('profiles', 'GetItem', 'BatchGetItem'),
         ...askMarkets(settings),
         data.putEvents(settings),
+        ...data.pool(settings, 'GetItem', 'Query', 'UpdateItem'),
         relays.terminateRelays(settings),
         ...ssm.commandLent(settings, 'stop'),
         ...keepLogs(settings),
@@ -143,6 +144,7 @@ export function stateFunctions(settings: Settings): TransferFunctions {
       access: [
         membership,
         on('nodes', 'Query', 'PutItem', 'UpdateItem'),
+        ...data.pool(settings, 'GetItem', 'Query', 'PutItem', 'UpdateItem'),
         data.idempotency(settings),
         relays.describe(
           'Instances',
@@ -160,7 +162,12 @@ export function stateFunctions(settings: Settings): TransferFunctions {
     await_relays: {
       description: 'Waits until relays run and SSM manages them, starts their daemons, opens their paths',
       timeout: LONG,
-      access: [membership, on('nodes', 'Query', 'UpdateItem'), ...startRelays(settings)],
+      access: [
+        membership,
+        on('nodes', 'Query', 'UpdateItem'),
+        ...data.pool(settings, 'GetItem', 'Query', 'UpdateItem'),
+        ...startRelays(settings),
+      ],
     },
     pre_test_relays: {
       description: 'Measures each pair from the sender and terminates the slower half',
@@ -168,6 +175,7 @@ export function stateFunctions(settings: Settings): TransferFunctions {
       access: [
         on('transfers', 'GetItem', 'Query', 'PutItem', 'UpdateItem'),
         on('nodes', 'Query', 'UpdateItem'),
+        ...data.pool(settings, 'GetItem', 'Query', 'UpdateItem'),
         relays.describe('Instances'),
         relays.terminateRelays(settings),
         ...ssm.commandLent(settings, 'stop'),
@@ -182,6 +190,7 @@ export function stateFunctions(settings: Settings): TransferFunctions {
       access: [
         readAndNote,
         on('nodes', 'Query', 'UpdateItem'),
+        ...data.pool(settings, 'GetItem', 'Query', 'UpdateItem'),
         relays.describe('Instances'),
         relays.terminateRelays(settings),
         ...keepLogs(settings),

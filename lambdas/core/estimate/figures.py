@@ -16,6 +16,8 @@ LIMIT_NOTE = "$.bandwidthLimitMbps"
 STORE_NOTE = "S3: "
 """Begins the note of a figure that S3 holds down, by what it serves of so many requests."""
 LENT_SECONDS = 10.0
+# A node of the pool looks for leases twice a second, and the sender for paths.
+POOLED_SECONDS = 2.0
 """A round of Run Command, 2 s, an installation, 4 s (docs/design/023-first-byte.md), and a look at its record."""
 OPEN = 1.5
 """A figure whose highest value is more than so many times its lowest one is unknown, not only measured with noise."""
@@ -207,6 +209,8 @@ class EndFigures(Document):
 
     lent: list[LentPair] = Field(default_factory=list, alias="lentPairs")
     """Pairs with machines of the user; they come first."""
+    pooled: Count | None = Field(default=None, alias="pooledPairs")
+    """Pairs after these that have a lease in the pool at both sides: no machine has to boot for them; None: no pool."""
     pair_route: PairRoute | None = None
     """Absent: of regions that nobody has named, with as many relays at both sides."""
     timetable: list[TimedLimit] | None = None
@@ -350,6 +354,8 @@ class Figures(EndFigures):
 
     def joins(self, slot: int) -> float:
         """Seconds until a pair carries data, by slot from 0: of machines that run there is none to boot."""
+        if len(self.lent) <= slot < len(self.lent) + (self.pooled or 0):
+            return min(self.spawn.value, POOLED_SECONDS)
         return min(self.spawn.value, LENT_SECONDS) if slot < self.lent_whole else self.spawn.value
 
     def at(self, bound: Bound) -> "Figures":

@@ -17,13 +17,16 @@ class Rule(NamedTuple):
     transfer_id: str
 
 
-def to_revoke(rules: Iterable[Rule], active: Collection[AcceptedTransfer]) -> list[Rule]:
+def to_revoke(
+    rules: Iterable[Rule], active: Collection[AcceptedTransfer], pooled: Collection[tuple[str, int]] = ()
+) -> list[Rule]:
     """Return all rules but those of active transfers and those that an active transfer shares.
 
     EC2 keeps one rule per address and port, under the first transfer's tag; another of the same source relies on it.
+    `pooled`: address and port of what nodes of the pool reach for active transfers, and of who reaches these.
     """
     owners = {transfer.transfer_id for transfer in active}
-    used = {way for transfer in active for way in _ways(transfer)}
+    used = {way for transfer in active for way in _ways(transfer)} | set(pooled)
     return [rule for rule in rules if rule.transfer_id not in owners and (rule.address, rule.port) not in used]
 
 

@@ -62,7 +62,7 @@ class RelayPath:
             path_id=self.path_id,
             generation=self.generation + joint.changes,
             hops=[
-                Hop(node_id=node.node_id, address=f"{address}:{RELAY_PORT}")
+                Hop(node_id=node.node_id, address=f"{address}:{node.port or RELAY_PORT}")
                 for node, address in zip(self.relays, addresses, strict=True)
             ],
             receiver=layout.receiver(joint.receiver, paths, inside=ends_inside),

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-ProviderName = Literal["launched", "lent"]
+ProviderName = Literal["launched", "lent", "pool"]
 
 
 @dataclass(frozen=True)
@@ -21,4 +21,5 @@ class Provider:
 PROVIDERS: dict[ProviderName, Provider] = {
     "launched": Provider(is_ours=True, group="relay"),
     "lent": Provider(is_ours=False, group="endpoint"),
+    "pool": Provider(is_ours=False, group="relay"),
 }

@@ -32,12 +32,15 @@ class Wish:
 class Fleet:
     """What is there: every route that could have relays, the node table, the machines that the user lends to a stage.
 
-    `busy`: ids of relays that lanes still lead through.
+    `pooled`: relays of a stage that the pool can give now. `only_pooled`: none is launched. `busy`: ids of relays that
+    lanes still lead through.
     """
 
     routes: Sequence[Route]
     nodes: Sequence[Node]
     lent: Mapping[int, int] = field(default_factory=dict)
+    pooled: Mapping[int, int] = field(default_factory=dict)
+    only_pooled: bool = False
     busy: Collection[str] = ()
 
 
@@ -93,9 +96,11 @@ def _leases(wish: Wish, fleet: Fleet) -> list[Lease]:
     for stage, slots in wish.slots.items():
         missing = [slot for slot in slots if (stage, slot) not in filled]
         lent = tuple(slot for slot in missing if slot <= fleet.lent.get(stage, 0))
-        launched = tuple(slot for slot in missing if slot not in lent)
+        others = tuple(slot for slot in missing if slot not in lent)
+        pooled, launched = others[: fleet.pooled.get(stage, 0)], others[fleet.pooled.get(stage, 0) :]
         found += [Lease("lent", stage, lent)] if lent else []
-        found += [Lease("launched", stage, launched)] if launched else []
+        found += [Lease("pool", stage, pooled)] if pooled else []
+        found += [Lease("launched", stage, launched)] if launched and not fleet.only_pooled else []
     return found
 
 

@@ -27,7 +27,8 @@ class Node(Document):
     `stage`: the index of its stage, over all routes of the transfer; `stage_name` is for people, and nobody else's to
     compare.
     `provider`: where its machine comes from. One that is lent serves with `cpu_percent` of one processor and
-    `bandwidth_limit_mbps`, Mbit/s. `measured_hop`: from it to the next relay of its path; the two rates before it are
+    `bandwidth_limit_mbps`, Mbit/s. `port`: a pool's node has it from the start, as each lease there has another.
+    `measured_hop`: from it to the next relay of its path; the two rates before it are
     the path's, which all of its relays have.
     """
 

@@ -253,19 +253,26 @@ def admissions(
     existing: Collection[int],
     receiver_port: int,
     beside_source: Iterable[EndMachine] = (),
+    relays: Iterable[Node] = (),
 ) -> list[Admission]:
     """Return the rules for a relay that has its addresses: its own stage to the source, the next machines to itself.
 
     So a stage admits exactly the one before it. `existing`: stages with machines of the user, which are in the group
-    of the ends. `beside_source`: machines that send as well.
+    of the ends. `beside_source`: machines that send as well. `relays`: those that live; the pool's
+    have ports of their own.
     """
     here, hop = route.stage_of(node), node.stage - route.first + 1
+    group, port = PROVIDERS[node.provider].group, node.port or RELAY_PORT
+    pooled = [other for other in route.own(relays) if "pool" in (node.provider, other.provider)]
     found = []
     if hop == 1:
         source = route.source.private_address if route.is_inside(0) else paths.source_address
         others = (route.address(0, paths, one.private_address, one.public_address) for one in beside_source)
-        group = PROVIDERS[node.provider].group
-        found += [Admission(here, group, address, RELAY_PORT) for address in (source, *others)]
+        found += [Admission(here, group, address, port) for address in (source, *others)]
+    # A launched one lets nobody in by itself: who sends to it has its port beforehand.
+    before = [other for other in pooled if other.stage == node.stage - 1 and other.running_at is not None]
+    addresses = [route.address(hop - 1, paths, other.private_address, other.public_address) for other in before]
+    found += [Admission(here, group, address, port) for address in addresses]
     if route.store:
         return found
     own = route.address(hop, paths, node.private_address, node.public_address)
@@ -273,7 +280,9 @@ def admissions(
         return [*found, Admission(route.destination, "endpoint", own, receiver_port)]
     following = route.stages[hop]
     groups: list[GroupKind] = ["relay", "endpoint"] if following.index in existing else ["relay"]
-    return found + [Admission(following, group, own, RELAY_PORT) for group in groups]
+    found += [Admission(following, kind, own, RELAY_PORT) for kind in groups]
+    ports = {other.port for other in pooled if other.stage == following.index and other.provider == "pool"}
+    return found + [Admission(following, "relay", own, port) for port in sorted(filter(None, ports - {RELAY_PORT}))]
 
 
 def path_id(slots: Sequence[int], first: int = 0) -> str:

@@ -12,7 +12,7 @@ which every caller takes as a normal answer. A node that drains never serves aga
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from lambdas.core.pool.pool_node import LIVE, MOST_LEASES, OPEN, PoolNode, PoolNodeState
 
@@ -30,7 +30,24 @@ ChangeName = Literal[
     "lose",
     "take-down",
 ]
-Function = Literal["keep-pool", "share-pool", "take-down-pool"]
+Function = Literal[
+    "keep-pool",
+    "spawn-relays",
+    "spawn-measured-relays",
+    "await-relays",
+    "await-measured-relays",
+    "pre-test-relays",
+    "measure-relays",
+    "decide-relays",
+    "replace-relay",
+    "grow-relays",
+    "replan-routes",
+    "reconcile",
+    "release-relays",
+    "tear-down",
+    "teardown-request",
+    "sweep-execution",
+]
 # As of a relay's item: a reason is a command's last words at worst.
 REASON_CHARACTERS = 1000
 END = ("reason", "ended_at", "leases")
@@ -58,24 +75,29 @@ def _from(*states: PoolNodeState) -> frozenset[PoolNodeState]:
     return frozenset(states)
 
 
-# Nodes begin and end by one hand; leases come and go by another.
+# Nodes begin and end by one hand. Leases come with relays, by whoever may lease some, and go with them, by whoever ends
+# some; what these leave, the keeper takes back.
 _KEEPER: frozenset[Function] = frozenset({"keep-pool"})
-_SHARER: frozenset[Function] = frozenset({"share-pool"})
-_BOTH: frozenset[Function] = _KEEPER | _SHARER
+_NOBODY: frozenset[Function] = frozenset()
+_LEASERS: frozenset[Function] = frozenset(
+    {"spawn-relays", "spawn-measured-relays", "replace-relay", "grow-relays", "replan-routes"}
+)
+_ENDERS: frozenset[Function] = frozenset(get_args(Function))
 
 RULES: dict[ChangeName, Rule] = {
     "boot": Rule(_KEEPER, _from("STARTING"), None, ("running_at", "private_address", "public_address")),
     "get-ready": Rule(_KEEPER, _from("STARTING"), "FREE", ("ready_at", "idle_since")),
-    "measure": Rule(_BOTH, _from("FREE", "SERVING", "DRAINING"), None, ("capacity_mb_s",)),
-    "give": Rule(_SHARER, OPEN, "SERVING", ("leases", "epoch", "idle_since"), (0, MOST_LEASES - 1)),
-    "take-back": Rule(_BOTH, _from("SERVING", "DRAINING"), None, ("leases",), (2, MOST_LEASES)),
-    "take-last": Rule(_BOTH, _from("SERVING"), "FREE", ("leases", "idle_since"), (1, 1)),
-    "empty": Rule(_BOTH, _from("DRAINING"), None, ("leases",), (1, 1)),
+    # Until somebody measures a node, its type's figure counts.
+    "measure": Rule(_NOBODY, _from("FREE", "SERVING", "DRAINING"), None, ("capacity_mb_s",)),
+    "give": Rule(_LEASERS, OPEN, "SERVING", ("leases", "epoch", "idle_since"), (0, MOST_LEASES - 1)),
+    "take-back": Rule(_ENDERS, _from("SERVING", "DRAINING"), None, ("leases",), (2, MOST_LEASES)),
+    "take-last": Rule(_ENDERS, _from("SERVING"), "FREE", ("leases", "idle_since"), (1, 1)),
+    "empty": Rule(_ENDERS, _from("DRAINING"), None, ("leases",), (1, 1)),
     "drain": Rule(_KEEPER, OPEN, "DRAINING", ("reason", "drained_at", "idle_since")),
     "fail-to-start": Rule(_KEEPER, _from("STARTING"), "ENDED", END),
     "end": Rule(_KEEPER, _from("DRAINING"), "ENDED", ("ended_at",), (0, 0)),
     "lose": Rule(_KEEPER, LIVE, "ENDED", END),
-    "take-down": Rule(frozenset({"take-down-pool"}), LIVE, "ENDED", END),
+    "take-down": Rule(_NOBODY, LIVE, "ENDED", END),
 }
 
 

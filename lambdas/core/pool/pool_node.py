@@ -25,7 +25,7 @@ Version = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-
 
 
 class PoolNode(Document):
-    """A machine of the pool.
+    """A machine of the pool; its id is its instance's.
 
     `version`: of image and daemon. `capacity_mb_s`: what it forwards, its type's figure until it was measured.
     `leases`: how many it has; they are counted in the node's item, so of two that want the last one, one is refused.
@@ -35,6 +35,7 @@ class PoolNode(Document):
     node_id: Name
     region: Region
     zone: str = Field(alias="availabilityZone", min_length=1)
+    vpc_id: str = ""
     instance_id: InstanceId
     instance_type: InstanceType
     market: Literal["on-demand", "spot"] = "on-demand"
@@ -76,10 +77,15 @@ class Lease(Document):
     `weight`: of the transfer beside others of its tenant. `guarantee_mb_s`: this lease's part of the tenant's. `until`:
     the node ends the lease's daemon then; keepalives of the transfer's sender put it off. `epoch`: the node's, when the
     lease was given; whatever comes for an earlier one is late and changes nothing.
+
+    `relay_id`: of the transfer's relay that it stands for. `command`: the relay command, base64url of its JSON, once
+    the sender's key is known. The node says when it listens, why it does not, and when
+    nothing of the lease runs any more.
     """
 
     transfer_id: TransferId
     node_id: Name
+    relay_id: Name
     tenant: TenantName
     port: Annotated[int, Field(ge=PORTS.start, lt=PORTS.stop)]
     weight: Annotated[float, Field(ge=LEAST_WEIGHT, le=MOST_WEIGHT)] = 1.0
@@ -87,6 +93,22 @@ class Lease(Document):
     limit: LeaseLimit
     until: float
     epoch: Annotated[Count, Field(ge=1)]
+    command: str | None = None
+    given_at: float
+    listening_at: float | None = None
+    failed: str | None = None
+    ended_at: float | None = None
+    stopped_at: float | None = None
+
+    @property
+    def is_live(self) -> bool:
+        """It counts in the node's item."""
+        return self.ended_at is None
+
+    @property
+    def holds_port(self) -> bool:
+        """Its daemon may still listen."""
+        return self.stopped_at is None
 
     def may_forward(self, now: float) -> float:
         """What the node lets through at `now`, MB/s, if it has heard of nothing newer.

@@ -30,7 +30,7 @@ class PoolSettings(Document):
     region: Region
     least: Count = Field(alias="min")
     most: Annotated[Count, Field(ge=1)] = Field(alias="max")
-    instance_type: InstanceType = Field(alias="type")
+    instance_type: InstanceType
     leases_per_node: Annotated[Count, Field(ge=1, le=MOST_LEASES)] = 4
     nodes_per_transfer: Annotated[float, Field(gt=0)] = 1.0
     idle_seconds: Annotated[Count, Field(ge=0)] = 900

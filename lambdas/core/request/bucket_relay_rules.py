@@ -18,6 +18,8 @@ def of_one_bucket(said: Mapping[str, Any]) -> Iterator[_Refused]:
     yield "relays.through", through, through != "none", f"{_ONE_SIDE}, and dial S3 from there", _LEAVE_OUT
     only_ours = "only relays that are launched for the transfer dial S3"
     yield "relays.existing", existing, bool(existing), only_ours, _LEAVE_OUT
+    pool = relays.get("pool")
+    yield "relays.pool", pool, pool == "only", only_ours, _LEAVE_OUT
     from_relay_to_relay = "a pre-test measures from relay to relay, and none stands beside S3"
     yield "preTest", True, said["preTest"] is True, from_relay_to_relay, _LEAVE_OUT
 

@@ -47,6 +47,8 @@ class RelaysRequest(Document):
     market: Literal["on-demand", "spot"] = "on-demand"
     existing: list[InstanceId] = Field(default_factory=list, max_length=128)
     existing_share: Annotated[float, Field(gt=0, le=1)] = 0.5
+    pool: Literal["prefer", "only", "none"] | None = None
+    """Relays that stand before anybody asks; None: before any is launched, where there are some."""
     through: Literal["none", "auto"] | Annotated[list[Region], Field(min_length=1, max_length=MAX_TRANSIT_REGIONS)] = (
         "none"
     )

@@ -14,9 +14,14 @@ def partition_of(execution_arn: str, machines: Iterable[tuple[str, str]], transf
 
     A machine's policy has its own ARN as a variable: it reaches the keys that name it, wherever, and no others.
     """
-    _, partition, _, _, account, *_ = execution_arn.split(":")
-    arns = (f"arn:{partition}:ec2:{region}:{account}:instance/{instance_id}" for region, instance_id in machines)
+    arns = (machine_arn(execution_arn, region, instance_id) for region, instance_id in machines)
     return Partition(_JOINT.join((*arns, transfer_id)))
+
+
+def machine_arn(beside: str, region: str, instance_id: str) -> str:
+    """ARN of an instance in the account and AWS partition of another resource's ARN, e.g. of an execution."""
+    _, partition, _, _, account, *_ = beside.split(":")
+    return f"arn:{partition}:ec2:{region}:{account}:instance/{instance_id}"
 
 
 def machines_in(partition: Partition) -> int:

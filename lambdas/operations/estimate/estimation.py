@@ -32,6 +32,7 @@ from lambdas.operations.estimate.aim import Aim, of_moving
 from lambdas.operations.estimate.other_paths import other_paths
 from lambdas.operations.estimate.quotes import RegionMarket, market_of
 from lambdas.operations.estimate.routing import ways_for
+from lambdas.operations.fleet.providers import pool
 
 Adjustment = Callable[[EndFigures, list[Offer]], tuple[EndFigures, list[Offer]]]
 
@@ -119,6 +120,7 @@ def estimate_for(
             "cross_zone": direct,
             "relay_cross_zone": relayed,
             "pair_route": aim.pair_route,
+            "pooled": pool.pairs(world, transfer) or None,
             "lent": lent_pairs(terms, transfer.existing, request.relays.existing_share),
             "timetable": _timed(wish, terms.now) or None,
             "gateway": gateway(transfer) if through else None,

@@ -19,6 +19,7 @@ from lambdas.core.record.transfer_record import Estimated, Spawned
 from lambdas.operations.estimate import deciding
 from lambdas.operations.fence import running
 from lambdas.operations.fleet import hand
+from lambdas.operations.fleet.providers import pool
 from lambdas.operations.fleet.relay_end import release_singles
 from lambdas.operations.fleet.relay_start import await_ready
 from lambdas.operations.fleet.spawned import note_spawned
@@ -47,11 +48,12 @@ def launch_routes(
     before = [node for node in world.nodes.of(transfer.transfer_id) if node.requested_at < decided]
 
     live = Counter(node.stage for node in before if node.state in LIVE_STATES)
+    pooled = pool.room(world, transfer, [at for use in uses for at in use.stages()])
 
     def due() -> list[Lease]:
         counts = [(use, {at: count - live[at] for at, count in use.stages().items()}) for use in uses]
         slots = [next_slots(route_at(transfer, use.stage), before, lacking) for use, lacking in counts]
-        return _due(record, {stage: new for one in slots for stage, new in one.items()}, before)
+        return _due(record, {stage: new for one in slots for stage, new in one.items()}, before, pooled)
 
     asked = bearable = _launched(due())
     affordable = metering.affordable(world, record, asked)
@@ -69,10 +71,13 @@ def _launched(leases: Sequence[Lease]) -> int:
     return sum(len(one.slots) for one in leases if one.provider == "launched")
 
 
-def _due(record: Estimated, slots: Mapping[int, Sequence[int]], before: Sequence[Node] = ()) -> list[Lease]:
+def _due(
+    record: Estimated, slots: Mapping[int, Sequence[int]], before: Sequence[Node], pooled: Mapping[int, int]
+) -> list[Lease]:
     """Leases for slots; `before`: the relays that were there when these were wished for."""
     lent = Counter(machine.stage for machine in record.transfer.existing)
-    due = reconcile(Wish(slots=slots), Fleet(routes_of(record.transfer), before, lent), 0.0)
+    only = record.transfer.request.relays.pool == "only"
+    due = reconcile(Wish(slots=slots), Fleet(routes_of(record.transfer), before, lent, pooled, only), 0.0)
     return [one for one in due if isinstance(one, Lease)]
 
 

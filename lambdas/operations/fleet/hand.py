@@ -19,7 +19,7 @@ from lambdas.core.record.transfer_record import Estimated
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations import logs
 from lambdas.operations.fleet import membership
-from lambdas.operations.fleet.providers import launched, lent
+from lambdas.operations.fleet.providers import launched, lent, pool
 from lambdas.operations.fleet.providers.turns import TurnLaterError, together
 
 # What EC2 does not give; the fence and its wish to be asked later are no reason to go on with fewer.
@@ -43,11 +43,12 @@ def lease(world: World, record: Estimated, leases: Sequence[Lease], queue: Launc
     `queue`: of a launch that may wait elsewhere; raises TurnLaterError, with what was launched left for whoever comes
     again. Without it turns are waited for here.
     """
-    slots = {one.stage: one.slots for one in leases if one.provider == "launched"}
+    standing = [node for one in leases if one.provider == "pool" for node in pool.lease(world, record, one)]
+    slots = _to_launch(record, leases, standing)
     types = {at: types_of(record, at, world, record.estimate.type_of(at)) for at in slots}
-    with ThreadPoolExecutor(max(len(slots), 1)) as pool:
+    with ThreadPoolExecutor(max(len(slots), 1)) as threads:
         calls = {
-            at: pool.submit(launched.lease, world, record, Lease("launched", at, every), types[at], queue)
+            at: threads.submit(launched.lease, world, record, Lease("launched", at, every), types[at], queue)
             for at, every in slots.items()
         }
     failed = {at: error for at, call in calls.items() if (error := call.exception())}
@@ -60,16 +61,35 @@ def lease(world: World, record: Estimated, leases: Sequence[Lease], queue: Launc
             raise together(later)
         nodes = _without_broken_routes(world, record.transfer, slots, nodes, failures)
         notes += map(_in_words, failures.values())
-    missing = {(at, slot) for at in slots for slot in slots[at]} - {(node.stage, node.slot) for node in nodes}
+    nodes += standing
+    wanted = {(one.stage, slot) for one in leases if one.provider != "lent" for slot in one.slots}
+    missing = wanted - {(node.stage, node.slot) for node in nodes}
     surplus = [node for node in nodes if route_at(record.transfer, node.stage).partners(node) & missing]
     discard(world, unused(world, surplus, "no partner: the other side has too little capacity"))
     mine = [node for one in leases if one.provider == "lent" for node in lent.lease(world, record, one)]
     return Leased([*(node for node in nodes if node not in surplus), *mine], notes)
 
 
+def _to_launch(record: Estimated, leases: Sequence[Lease], standing: Sequence[Node]) -> dict[int, tuple[int, ...]]:
+    """Slots by stage that are to be launched: those that were wanted of the pool and others have taken are, too."""
+    filled = {(node.stage, node.slot) for node in standing}
+    kinds = ("launched",) if record.transfer.request.relays.pool == "only" else ("launched", "pool")
+    slots: dict[int, tuple[int, ...]] = {}
+    for one in leases:
+        lacking = tuple(slot for slot in one.slots if (one.stage, slot) not in filled)
+        if one.provider in kinds and lacking:
+            slots[one.stage] = tuple(sorted((*slots.get(one.stage, ()), *lacking)))
+    return slots
+
+
 def lease_successor(world: World, record: Estimated, node: Node, generation: int) -> None:
     """Another relay for the place of one, of its own type if there are any; raises what `launched.lease` raises."""
     # A machine of the user may be of a type that is not launched here.
+    wanted = Lease("pool", node.stage, (node.slot,), generation)
+    if pool.room(world, record.transfer, [node.stage])[node.stage] and pool.lease(world, record, wanted):
+        return
+    if record.transfer.request.relays.pool == "only":
+        raise NoCapacity(f"the pool in {node.region} has no lease left, and $.relays.pool is 'only'")
     same = [node.instance_type] if node.is_ours else []
     wanted = Lease("launched", node.stage, (node.slot,), generation)
     launched.lease(world, record, wanted, types_of(record, node.stage, world, *same))
@@ -153,3 +173,4 @@ def _give_back(world: World, nodes: Sequence[Node], *, surely: bool = False) -> 
     """Each machine to its provider; `surely`: not before it is known to be gone."""
     launched.take_back(world, [node for node in nodes if node.provider == "launched"], surely=surely)
     lent.take_back(world, [node for node in nodes if node.provider == "lent"])
+    pool.take_back(world, nodes)

@@ -8,7 +8,7 @@ from lambdas.core.errors import TooManyRules
 from lambdas.core.fleet import node_life, relay_node
 from lambdas.core.fleet.membership import RELAY_PORT
 from lambdas.core.fleet.reconcile import Fleet, NodeChange, Wish, reconcile
-from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, Node
+from lambdas.core.fleet.relay_node import JOIN_TIMEOUT_SECONDS, LIVE_STATES, Node
 from lambdas.core.fleet.topology import Admission, admissions, route_at, routes_of
 from lambdas.core.places.place import Place
 from lambdas.core.record.transfer_record import Estimated
@@ -21,17 +21,20 @@ from lambdas.operations.seats.commands import MOST_MACHINES
 
 # EC2 may not show an instance for some seconds after RunInstances has named it.
 UNSEEN_SECONDS = 60.0
+# A node of the pool reads its leases twice a second.
+LEASE_POLL_SECONDS = 0.25
 
-Hops = Callable[[Estimated, Node], list[Admission]]
-"""Who is let in for a relay that has its addresses."""
+Hops = Callable[[Estimated, Node, Sequence[Node]], list[Admission]]
+"""Who is let in for a relay that has its addresses, beside others that live."""
 
 
-def hops_of_route(record: Estimated, node: Node) -> list[Admission]:
+def hops_of_route(record: Estimated, node: Node, relays: Sequence[Node]) -> list[Admission]:
     """The hops of the route that the relay serves."""
     transfer = record.transfer
     existing = {machine.stage for machine in transfer.existing}
     others = [seat.machine for seat in transfer.senders[1:]]
-    return admissions(route_at(transfer, node.stage), record.paths, node, existing, transfer.receiver_port, others)
+    route, port = route_at(transfer, node.stage), transfer.receiver_port
+    return admissions(route, record.paths, node, existing, port, others, relays)
 
 
 class RelayStarter:
@@ -45,10 +48,15 @@ class RelayStarter:
         self._sent: dict[str, str] = {}
         self._missed: set[str] = set()
         self._admitted: set[Admission] = set()
+        self._relays: list[Node] = []
 
     def look(self, nodes: list[Node]) -> None:
         """One look at every SPAWNED node."""
-        spawned = [node for node in nodes if node.state == "SPAWNED"]
+        self._relays = [node for node in nodes if node.state in LIVE_STATES]
+        for node in nodes:
+            if node.state == "SPAWNED" and node.provider == "pool":
+                self._look_at_lease(node)
+        spawned = [node for node in nodes if node.state == "SPAWNED" and node.provider != "pool"]
         for region in dict.fromkeys(node.region for node in spawned):
             self._look_at_region(region, [node for node in spawned if node.region == region])
 
@@ -71,6 +79,28 @@ class RelayStarter:
             if result := ended[command_id].get(node.instance_id):
                 self._finish(node, command_id, result)
 
+    def _look_at_lease(self, node: Node) -> None:
+        """Its machine runs already, and reads what it is to do by itself: nothing here waits for Run Command."""
+        if node.running_at is None:
+            ready = self._opened(node, node.private_address, node.public_address)
+            if ready is None:
+                return
+            node = ready
+        if node.node_id not in self._sent and (keys := self._route_keys()) is not None:
+            command = commands.relay(
+                node.transfer_id, keys, relay_node.RELAY_IDLE_SECONDS, {node.instance_id: self._told(node)}
+            )
+            self._world.pool.command(node, commands.encode(command))
+            self._sent[node.node_id] = node.node_id
+            self._world.nodes.change(node, node_life.answer(self._world.clock.now()))
+        lease = self._world.pool.lease(node)
+        if lease is None or not lease.is_live:
+            lose(self._world, node, "the pool has taken its lease back")
+        elif lease.failed is not None:
+            fail_to_start(self._world, node, f"cpt-relay did not start on the pool's node: {lease.failed}")
+        elif lease.listening_at is not None:
+            self._world.nodes.change(node, node_life.start(self._world.clock.now(), lease.port))
+
     def _booted(self, node: Node, instance: Instance | None) -> Node | None:
         """The node with its addresses once its instance runs."""
         now = self._world.clock.now()
@@ -88,7 +118,11 @@ class RelayStarter:
             return None
         if instance.state != "running" or (self._paths.inter_region == "public" and not instance.public_address):
             return None
-        booted = node_life.boot(now, instance.private_address, instance.public_address)
+        return self._opened(node, instance.private_address, instance.public_address)
+
+    def _opened(self, node: Node, private_address: str, public_address: str | None) -> Node | None:
+        """The node with its addresses, once its hops are open."""
+        booted = node_life.boot(self._world.clock.now(), private_address, public_address)
         # Before the node is said to run, since nobody opens its hops after that.
         try:
             self._admit(node.model_copy(update=booted.values))
@@ -99,7 +133,7 @@ class RelayStarter:
 
     def _admit(self, node: Node) -> None:
         """Open the hops of a relay that has its addresses."""
-        for one in self._hops(self._record, node):
+        for one in self._hops(self._record, node, self._relays):
             if one not in self._admitted:
                 group = security_group(self._world, one.beside, one.group)
                 groups = self._world.at(one.beside.place).groups
@@ -141,7 +175,7 @@ class RelayStarter:
     def _told(self, node: Node) -> commands.RelayMachine:
         return commands.RelayMachine(
             node_id=node.node_id,
-            listen=commands.listen_addresses(node.private_address, node.public_address, RELAY_PORT),
+            listen=commands.listen_addresses(node.private_address, node.public_address, node.port or RELAY_PORT),
             # A machine of the user is not to power itself off.
             time_to_live_seconds=self._world.env.relay_time_to_live_seconds if node.is_ours else None,
             bandwidth_limit_mbps=node.bandwidth_limit_mbps,
@@ -184,7 +218,13 @@ def await_ready(
                 if node.state == "SPAWNED" and world.clock.now() - node.requested_at >= seconds:
                     fail_to_start(world, node, f"not ready within {seconds:.0f} s: {_where_it_hangs(node)}")
             return world.nodes.of(transfer_id)
-        world.clock.sleep(world.env.poll_seconds)
+        world.clock.sleep(_pause(world, nodes))
+
+
+def _pause(world: World, nodes: Sequence[Node]) -> float:
+    """Seconds until the next look; a lease is there within one."""
+    leased = any(node.state == "SPAWNED" and node.provider == "pool" for node in nodes)
+    return min(world.env.poll_seconds, LEASE_POLL_SECONDS) if leased else world.env.poll_seconds
 
 
 def _where_it_hangs(node: Node) -> str:

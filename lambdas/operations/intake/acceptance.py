@@ -50,7 +50,7 @@ def accept(raw: object, world: World) -> Accepted:
     problems += in_other_vpcs(request, sources, destinations)
     transit, unusable = _transit(request, world)
     apart, unjoined = _apart(request, source, destination, transit, world) if transit else ([], [])
-    problems += [*unusable, *unjoined]
+    problems += [*unusable, *unjoined, *_not_in_the_pool(request, (source.region, destination.region), world)]
     if problems:
         raise InvalidRequest(problems)
     chosen: dict[str, Any] = {"instance_types": request.relays.instance_types or list(env.instance_types)}
@@ -123,6 +123,18 @@ def _owned(request: TransferRequest, world: World) -> dict[str, Any]:
         if owner is not None:
             owned[side] = end.model_copy(update={"expected_bucket_owner": owner})
     return owned
+
+
+def _not_in_the_pool(request: TransferRequest, regions: Sequence[str], world: World) -> list[str]:
+    """Why a request for relays of the pool alone gets none: it would move on the direct path, and nobody had said so."""
+    if request.relays.pool != "only":
+        return []
+    known = ", ".join(sorted(world.env.pool_regions)) or "no region"
+    return [
+        f"$.relays.pool: 'only': there is no pool in {region}; {known} has one: write 'prefer', or leave it out"
+        for region in dict.fromkeys(regions)
+        if region not in world.env.pool_regions
+    ]
 
 
 def _transit(request: TransferRequest, world: World) -> tuple[list[TransitRegion], list[str]]:

@@ -186,7 +186,7 @@ class _Launcher:
             tags=relay_tags(self._transfer.request.label, self._transfer.request.tags),
         )
         requested_at = self._world.clock.now()
-        instances = self._world.at(self._stage.place).compute.launch(request)
+        instances = launch(self._world, self._stage.place, request)
         made = zip(slots, instances, strict=False)
         return [self._put(self._node(step, slot, instance, requested_at)) for slot, instance in made]
 
@@ -228,6 +228,11 @@ class _Launcher:
         if known.instance_id != node.instance_id:
             take_back(self._world, [node], surely=True)
         return known
+
+
+def launch(world: World, place: Place, request: LaunchRequest) -> list[Instance]:
+    """RunInstances, for relays of a transfer and for nodes of the pool: nobody else calls it. Raises LaunchError."""
+    return world.at(place).compute.launch(request)
 
 
 def take_back(world: World, nodes: Sequence[Node], *, surely: bool) -> None:

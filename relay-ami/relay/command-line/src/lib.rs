@@ -11,6 +11,7 @@ mod hdfs_token;
 mod kept_files;
 pub mod kinds;
 mod last_words;
+mod lease_server;
 mod mark_roles;
 mod mirror_roles;
 mod options;
@@ -36,6 +37,7 @@ As the control plane calls it (FILE holds a relay-command document):
   cpt-relay answer ROLE           --command FILE --to PLACE
   cpt-relay make-destination      --command FILE
   cpt-relay await-ready FILE      [--seconds N]
+  cpt-relay serve-leases SCRIPT   --to PLACE [--seconds N]
   cpt-relay hdfs-token FOLDER USER  (as a daemon starts it: a token until its standard input is closed)
 ";
 
@@ -106,6 +108,7 @@ fn dispatch(options: &Options) -> Result<ExitCode, CliError> {
     match options.role.as_str() {
         "answer" => return answering::answering(options),
         "await-ready" => return roles::await_ready(options),
+        "serve-leases" => return lease_server::serve(options),
         "hdfs-token" => return hdfs_token::keeper::keep(options),
         "make-destination" => return roles::make_destination(options),
         _ => {}

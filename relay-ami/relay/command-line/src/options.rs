@@ -19,8 +19,9 @@ pub struct Options {
     pub paths: Vec<PathBuf>,
 }
 
-const ROLES: [&str; 10] =
-    ["scan", "delete", "receive", "send", "relay", "probe", "answer", "make-destination", "await-ready", "hdfs-token"];
+const ROLES: [&str; 11] = [
+    "scan", "delete", "receive", "send", "relay", "probe", "answer", "make-destination", "await-ready", "serve-leases", "hdfs-token",
+];
 /// Longest wait for a ready file: nobody waits a day for a daemon to start.
 const MAX_SECONDS: f64 = 86_400.0;
 

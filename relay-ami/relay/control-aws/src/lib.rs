@@ -13,4 +13,5 @@ pub mod clients;
 pub mod credentials;
 mod leases;
 pub mod names;
+pub mod pool;
 pub mod proxy;

@@ -14,6 +14,8 @@ LEASE = Lease(
     limit=LeaseLimit(number=1, mb_s=50.0, until=200.0),
     until=300.0,
     epoch=1,
+    relay_id="source-1-0",
+    given_at=100.0,
 )
 
 

@@ -5,6 +5,7 @@ import pytest
 from lambdas.core.errors import InvalidRequest
 from lambdas.core.fleet.launch_plan import Way
 from lambdas.operations.intake.acceptance import accept
+from tests.lambdas import pools
 from tests.lambdas.builders import IRELAND, WEST, request
 from tests.lambdas.cloud import Cloud
 
@@ -58,3 +59,14 @@ def test_of_all_regions_borders_that_are_not_joined_are_known() -> None:
 
 def test_over_the_internet_no_border_needs_a_private_route() -> None:
     assert accept(request(relays={"through": [FRANKFURT]}), peered(path="internet").world).apart == []
+
+
+def test_a_request_for_the_pool_alone_is_refused_where_a_region_has_none() -> None:
+    alone = request(relays={"pool": "only"})
+    with pytest.raises(InvalidRequest) as refused:
+        accept(alone, Cloud(pool_regions={WEST: pools.settings(WEST)}).world)
+    assert refused.value.problems == [
+        "$.relays.pool: 'only': there is no pool in eu-west-1; us-west-2 has one: write 'prefer', or leave it out"
+    ]
+    assert accept(alone, Cloud(pool_regions=pools.regions()).world).request.relays.pool == "only"
+    assert accept(request(relays={"pool": "prefer"}), Cloud().world).request.relays.pool == "prefer"

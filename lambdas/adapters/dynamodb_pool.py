@@ -1,0 +1,164 @@
+"""The pool's table.
+
+What is written for a node lies under its ARN, so that its role reaches that and nothing else; nodes themselves lie
+under their region, where no node reads.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from lambdas.adapters.dynamodb import Table
+from lambdas.core.fleet.relay_node import Node
+from lambdas.core.pool.pool_life import Change
+from lambdas.core.pool.pool_node import Lease, PoolNode
+from lambdas.core.pool.size import Need
+from lambdas.core.transfer.partition import machine_arn
+
+_KEYS = frozenset({"machine", "record"})
+_LEASE, _NODE = "lease#", "node#"
+_ITS_LEASE = "attribute_exists(#record) AND attribute_not_exists(endedAt)"
+
+
+class DynamoPoolStore:
+    """PoolStore over DynamoDB; `beside`: an ARN in the account of the nodes."""
+
+    def __init__(self, table: Table, beside: str) -> None:
+        self._table = table
+        self._beside = beside
+
+    def nodes(self, region: str) -> list[PoolNode]:
+        """See PoolStore."""
+        found = self._table.query(
+            "machine = :region AND begins_with(#record, :node)",
+            names={"#record": "record"},
+            region=_pool(region),
+            node=_NODE,
+        )
+        return [PoolNode.from_document(_without_keys(item)) for item in found]
+
+    def put(self, node: PoolNode) -> bool:
+        """See PoolStore."""
+        return self._table.put({**_node_key(node), **node.to_document()}, "attribute_not_exists(machine)")
+
+    def change(self, node: PoolNode, change: Change) -> PoolNode | None:
+        """See PoolStore."""
+        expression, condition, names, values = _changing(node, change)
+        item = self._table.update(_node_key(node), expression, condition, names, **values)
+        return PoolNode.from_document(_without_keys(item)) if item else None
+
+    def forget(self, node: PoolNode) -> None:
+        """See PoolStore."""
+        for item in self._table.query("machine = :machine", machine=self._machine(node)):
+            self._table.delete(machine=item["machine"], record=item["record"])
+        self._table.delete(**_node_key(node))
+
+    def standing(self, node: PoolNode) -> tuple[list[Lease], float | None]:
+        """See PoolStore."""
+        items = list(self._table.query("machine = :machine", machine=self._machine(node)))
+        leases = [_lease(item) for item in items if item["record"].startswith(_LEASE)]
+        said = next((item["saidAt"] for item in items if item["record"] == "said"), None)
+        return leases, None if said is None else float(said)
+
+    def lease(self, relay: Node) -> Lease | None:
+        """See PoolStore."""
+        item = self._table.get(**self._relay_key(relay))
+        return _lease(item) if item else None
+
+    def give(self, node: PoolNode, change: Change, lease: Lease) -> bool:
+        """See PoolStore."""
+        expression, condition, names, values = _changing(node, change)
+        return self._table.together(
+            self._table.updating(_node_key(node), expression, condition, names, **values),
+            self._table.putting(
+                {**self._lease_key(node, lease), **lease.to_document()}, "attribute_not_exists(machine)"
+            ),
+        )
+
+    def take_back(self, node: PoolNode, change: Change | None, lease: Lease, now: float) -> bool:
+        """See PoolStore."""
+        key, expression, names = self._lease_key(node, lease), "SET endedAt = :now", {"#record": "record"}
+        if change is None:
+            return self._table.update(key, expression, _ITS_LEASE, names, now=now) is not None
+        changed, condition, fields, values = _changing(node, change)
+        return self._table.together(
+            self._table.updating(_node_key(node), changed, condition, fields, **values),
+            self._table.updating(key, expression, _ITS_LEASE, names, now=now),
+        )
+
+    def command(self, relay: Node, command: str) -> bool:
+        """See PoolStore."""
+        names = {"#record": "record", "#command": "command"}
+        told = self._table.update(self._relay_key(relay), "SET #command = :command", _ITS_LEASE, names, command=command)
+        return told is not None
+
+    def renew(self, node: PoolNode, lease: Lease, until: float) -> None:
+        """See PoolStore."""
+        names = {"#record": "record", "#until": "until"}
+        self._table.update(self._lease_key(node, lease), "SET #until = :until", _ITS_LEASE, names, until=until)
+
+    def forget_lease(self, node: PoolNode, lease: Lease) -> None:
+        """See PoolStore."""
+        self._table.delete(**self._lease_key(node, lease))
+
+    def keep_alive(self, node: PoolNode, until: float) -> None:
+        """See PoolStore."""
+        self._table.put({"machine": self._machine(node), "record": "keepalive", "until": until})
+
+    def needs(self, region: str) -> list[Need]:
+        """See PoolStore."""
+        item = self._table.get(machine=_pool(region), record="needs") or {}
+        return [Need.from_document(dict(need)) for need in item.get("needs", [])]
+
+    def put_needs(self, region: str, needs: Sequence[Need]) -> None:
+        """See PoolStore."""
+        self._table.put({"machine": _pool(region), "record": "needs", "needs": [need.to_document() for need in needs]})
+
+    def _machine(self, node: PoolNode) -> str:
+        return machine_arn(self._beside, node.region, node.instance_id)
+
+    def _lease_key(self, node: PoolNode, lease: Lease) -> dict[str, str]:
+        return {"machine": self._machine(node), "record": f"{_LEASE}{lease.transfer_id}#{lease.relay_id}"}
+
+    def _relay_key(self, relay: Node) -> dict[str, str]:
+        machine = machine_arn(self._beside, relay.region, relay.instance_id)
+        return {"machine": machine, "record": f"{_LEASE}{relay.transfer_id}#{relay.node_id}"}
+
+
+def _pool(region: str) -> str:
+    return f"pool#{region}"
+
+
+def _node_key(node: PoolNode) -> dict[str, str]:
+    return {"machine": _pool(node.region), "record": f"{_NODE}{node.node_id}"}
+
+
+def _without_keys(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in item.items() if name not in _KEYS}
+
+
+def _lease(item: Mapping[str, Any]) -> Lease:
+    return Lease.from_document(_without_keys(item))
+
+
+def _changing(node: PoolNode, change: Change) -> tuple[str, str, dict[str, str], dict[str, Any]]:
+    """Expression, condition, names and values of a change: what becomes None is removed."""
+    document = node.model_copy(update=change.values).to_document()
+    fields = sorted(PoolNode.model_fields[name].alias or name for name in change.values)
+    values = {field: document[field] for field in fields if field in document}
+    if change.rule.target:
+        values["state"] = change.rule.target
+    removed = [field for field in fields if field not in values]
+    expression = "SET " + ", ".join(f"#{field} = :{field}" for field in values)
+    expression += (" REMOVE " + ", ".join(f"#{field}" for field in removed)) if removed else ""
+    allowed = {f"from{i}": before for i, before in enumerate(sorted(change.rule.sources))}
+    condition = f"#state IN ({', '.join(f':{name}' for name in allowed)})"
+    names = {"#state": "state", **{f"#{field}": field for field in (*values, *removed)}}
+    least, most = change.rule.leases
+    bounds: dict[str, Any] = {"least": least, "most": most}
+    names["#leases"] = "leases"
+    condition += " AND #leases BETWEEN :least AND :most"
+    if change.before is not None:
+        names["#epoch"] = "epoch"
+        bounds |= {"leasesBefore": change.before[0], "epochBefore": change.before[1]}
+        condition += " AND #leases = :leasesBefore AND #epoch = :epochBefore"
+    return expression, condition, names, {**values, **allowed, **bounds}

@@ -1,0 +1,1 @@
+"""Handlers of the pool's own stack, which a schedule invokes."""

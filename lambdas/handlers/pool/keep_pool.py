@@ -1,0 +1,19 @@
+"""Every minute: each region's pool gets the nodes that are wanted, and leases of transfers that are over end."""
+
+from typing import Any
+
+from lambdas.adapters.world import World
+from lambdas.operations.pool import keeping
+from lambdas.operations.side_by_side import look_at_each
+from lambdas.runtime.handler import BusEvent, event_rule, raise_broken
+
+
+def keep_pool(_event: BusEvent, world: World) -> dict[str, Any]:
+    """Return what was done, by region."""
+    regions = {region: region for region in world.env.pool_regions}
+    looked = look_at_each(regions, lambda region: keeping.keep(world, region).to_document())
+    raise_broken(region=looked.broken)
+    return looked.found
+
+
+handler = event_rule(keep_pool, hurried=True)

@@ -1,0 +1,1 @@
+"""What the function of the pool does with its nodes."""

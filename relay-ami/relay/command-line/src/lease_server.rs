@@ -1,0 +1,319 @@
+//! A node of the pool: runs each lease that is written for it as a unit of its own, and stops those that have ended.
+//!
+//! The script that does so is the one of the Run Command documents, so a lease's daemon has their properties, and no right that a
+//! relay of one transfer does not have. This process reads items and starts scripts; data passes through it never.
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Output, Stdio};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use super::options::Options;
+use super::roles::control_error;
+use super::{CliError, Failure};
+use cpt_control_aws::clients::Setup;
+use cpt_control_aws::pool::{Lease, NodeItems, NodePlace, Said, Standing};
+use cpt_relay::machine::watchdog;
+use cpt_relay::relay::Lifetime;
+use cpt_relay::stop::Stop;
+use cpt_relay::thread;
+
+/// Between two looks at the items: a lease's relay is to be there a second after its transfer's first byte.
+const LOOK: Duration = Duration::from_millis(500);
+/// Between two words that the node lives: the pool's own look is each minute.
+const SAYING: Duration = Duration::from_secs(10);
+/// Between two renewals of the power-off, which counts in minutes.
+const RENEWING: Duration = Duration::from_secs(30);
+
+/// Serves until it is told to stop; units of leases go on without it.
+pub(super) fn serve(options: &Options) -> Result<ExitCode, CliError> {
+    let [script] = options.paths.as_slice() else { return Err(CliError::Usage("serve-leases needs one script".to_owned())) };
+    let place = options.to.as_ref().ok_or_else(|| CliError::Usage("serve-leases needs --to PLACE".to_owned()))?;
+    let place: NodePlace = place.parse().map_err(|why| CliError::Usage(format!("--to: {why}")))?;
+    let stop = Stop::on_signals().map_err(|error| CliError::failed(Failure::Signals, error))?;
+    let items = NodeItems::new(place, &stop, &Setup::AWS).map_err(control_error)?;
+    let lifetime = options.seconds.map(|seconds| Lifetime::new(Duration::from_secs_f64(seconds)));
+    let mut server = Server { script: script.clone(), leases: HashMap::new() };
+    let (mut said_at, mut renewed_at) = (None, None);
+    loop {
+        watchdog::give_sign();
+        match items.read() {
+            Ok(standing) => {
+                let told = server.look(&standing, now());
+                for (record, said) in told {
+                    tracing::info!(record, ?said, "lease");
+                    // What is not written now is said again at the next look.
+                    match items.say(&record, said.borrowed(), now()) {
+                        Ok(_) => server.was_told(&record, &said),
+                        Err(error) => tracing::warn!(%error, "not said"),
+                    }
+                }
+                let is_needed = now() < standing.wanted_until || standing.leases.iter().any(|lease| is_wanted(lease, now()));
+                if is_needed && is_due(renewed_at, RENEWING) {
+                    renew(lifetime.as_ref());
+                    renewed_at = Some(Instant::now());
+                }
+            }
+            Err(error) => tracing::warn!(%error, "the node's items cannot be read"),
+        }
+        if is_due(said_at, SAYING) {
+            match items.say_alive(now(), cpt_relay::VERSION) {
+                Ok(()) => said_at = Some(Instant::now()),
+                Err(error) => tracing::warn!(%error, "not said"),
+            }
+        }
+        if stop.sleep(LOOK) {
+            return Ok(ExitCode::SUCCESS);
+        }
+    }
+}
+
+/// What the node has to say of a lease.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Word {
+    Listening,
+    Failed(String),
+    Stopped,
+}
+
+impl Word {
+    fn borrowed(&self) -> Said<'_> {
+        match self {
+            Self::Listening => Said::Listening,
+            Self::Failed(why) => Said::Failed(why),
+            Self::Stopped => Said::Stopped,
+        }
+    }
+}
+
+enum Step {
+    Starting(JoinHandle<io::Result<Output>>),
+    /// Its script has ended; `Some` until the table has it.
+    Started(Option<Word>),
+    Stopping(JoinHandle<io::Result<Output>>),
+    Stopped(Option<Word>),
+}
+
+struct Server {
+    script: PathBuf,
+    leases: HashMap<String, (Lease, Step)>,
+}
+
+impl Server {
+    /// Starts and stops what is due, and returns what there is to say.
+    fn look(&mut self, standing: &Standing, now: f64) -> Vec<(String, Word)> {
+        for lease in &standing.leases {
+            self.step(lease, is_wanted(lease, now));
+        }
+        // An item that has gone is nobody's lease any more.
+        let gone: Vec<_> = self.leases.keys().filter(|record| standing.leases.iter().all(|lease| lease.record != **record)).cloned().collect();
+        for record in gone {
+            let Some((lease, step)) = self.leases.remove(&record) else { continue };
+            if !matches!(step, Step::Stopped(_)) {
+                // Nobody reads what is said of it.
+                match self.stopped(&lease, step) {
+                    Step::Stopped(_) => {}
+                    step => drop(self.leases.insert(record, (lease, step))),
+                }
+            }
+        }
+        let word = |step: &Step| match step {
+            Step::Started(word) | Step::Stopped(word) => word.clone(),
+            Step::Starting(_) | Step::Stopping(_) => None,
+        };
+        self.leases.iter().filter_map(|(record, (_, step))| Some((record.clone(), word(step)?))).collect()
+    }
+
+    /// The table has it.
+    fn was_told(&mut self, record: &str, said: &Word) {
+        if let Some((_, Step::Started(word) | Step::Stopped(word))) = self.leases.get_mut(record)
+            && word.as_ref() == Some(said)
+        {
+            *word = None;
+        }
+    }
+
+    fn step(&mut self, lease: &Lease, is_wanted: bool) {
+        let next = match self.leases.remove(&lease.record) {
+            // It may run: this process may have been started anew since.
+            None if is_wanted => self.starting(lease),
+            None if lease.is_stopped || !(lease.is_ended || lease.command.is_some()) => return,
+            None => self.stopping(lease),
+            Some((_, step)) if is_wanted => Self::started(step),
+            Some((_, step)) => self.stopped(lease, step),
+        };
+        self.leases.insert(lease.record.clone(), (lease.clone(), next));
+    }
+
+    fn started(step: Step) -> Step {
+        match step {
+            Step::Starting(script) if script.is_finished() => {
+                let word = failure(script).map_or(Word::Listening, Word::Failed);
+                Step::Started(Some(word))
+            }
+            as_it_was => as_it_was,
+        }
+    }
+
+    fn stopped(&self, lease: &Lease, step: Step) -> Step {
+        match step {
+            Step::Started(_) => self.stopping(lease),
+            Step::Starting(script) if script.is_finished() => self.stopping(lease),
+            Step::Stopping(script) if script.is_finished() => match failure(script) {
+                None => Step::Stopped(Some(Word::Stopped)),
+                Some(why) => {
+                    tracing::warn!(lease.record, why, "not stopped; tried again");
+                    self.stopping(lease)
+                }
+            },
+            as_it_was => as_it_was,
+        }
+    }
+
+    fn starting(&self, lease: &Lease) -> Step {
+        match self.run("start", lease) {
+            Ok(script) => Step::Starting(script),
+            Err(error) => Step::Started(Some(Word::Failed(error.to_string()))),
+        }
+    }
+
+    fn stopping(&self, lease: &Lease) -> Step {
+        // Without a thread now there is one at a later look.
+        self.run("stop", lease).map_or(Step::Started(None), Step::Stopping)
+    }
+
+    fn run(&self, action: &'static str, lease: &Lease) -> io::Result<JoinHandle<io::Result<Output>>> {
+        let mut program = Command::new("sh");
+        program.args([self.script.clone().into_os_string(), OsString::from(action)]).stdin(Stdio::null());
+        program.env("SSM_TransferId", lease.transfer.as_str()).env("SSM_Command", lease.command.as_deref().unwrap_or_default());
+        thread::spawn("lease", move || program.output())
+    }
+}
+
+fn is_wanted(lease: &Lease, now: f64) -> bool {
+    lease.command.is_some() && !lease.is_ended && !lease.is_stopped && now < lease.until
+}
+
+/// Why a script has failed; None where it has not.
+fn failure(script: JoinHandle<io::Result<Output>>) -> Option<String> {
+    match script.join() {
+        Ok(Ok(output)) if output.status.success() => None,
+        Ok(Ok(output)) => Some(format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim())),
+        Ok(Err(error)) => Some(error.to_string()),
+        Err(_) => Some("its thread has panicked".to_owned()),
+    }
+}
+
+fn renew(lifetime: Option<&Lifetime>) {
+    if let Some(Err(error)) = lifetime.map(Lifetime::renew) {
+        tracing::warn!(%error, "the power-off is not put off");
+    }
+}
+
+fn is_due(last: Option<Instant>, interval: Duration) -> bool {
+    last.is_none_or(|last| last.elapsed() >= interval)
+}
+
+fn now() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use std::fs;
+
+    /// A node whose script notes its action and transfer in a file.
+    fn server() -> (tempfile::TempDir, Server) {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("script.sh");
+        let notes = folder.path().join("notes");
+        fs::write(&script, format!("echo \"$1 $SSM_TransferId\" >>{}; [ \"$SSM_Command\" != bad ] || [ $1 = stop ] || {{ echo why >&2; exit 1; }}", notes.display())).unwrap();
+        (folder, Server { script, leases: HashMap::new() })
+    }
+
+    fn lease(transfer: &str) -> Lease {
+        let transfer = cpt_relay::documents::text::TransferId::new(transfer).unwrap();
+        Lease { record: format!("lease#{}", transfer.as_str()), transfer, command: Some("e30".to_owned()), until: 100.0, is_ended: false, is_stopped: false }
+    }
+
+    /// Looks until there is something to say.
+    fn heard(server: &mut Server, leases: &[Lease], now: f64) -> Vec<(String, Word)> {
+        let standing = Standing { leases: leases.to_vec(), wanted_until: 0.0 };
+        loop {
+            let told = server.look(&standing, now);
+            if !told.is_empty() {
+                return told;
+            }
+            std::thread::yield_now();
+        }
+    }
+
+    fn notes(folder: &tempfile::TempDir) -> String {
+        fs::read_to_string(folder.path().join("notes")).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_lease_is_started_once_and_stopped_once_it_has_ended() {
+        let (folder, mut server) = server();
+        let mut one = lease("one");
+        let told = heard(&mut server, std::slice::from_ref(&one), 1.0);
+        assert_eq!(told, [("lease#one".to_owned(), Word::Listening)]);
+        // What the table has not taken is said again.
+        assert_eq!(heard(&mut server, std::slice::from_ref(&one), 1.0), told);
+        server.was_told("lease#one", &Word::Listening);
+        one.is_ended = true;
+        assert_eq!(heard(&mut server, std::slice::from_ref(&one), 2.0), [("lease#one".to_owned(), Word::Stopped)]);
+        server.was_told("lease#one", &Word::Stopped);
+        assert_eq!(notes(&folder), "start one\nstop one\n");
+        assert!(server.look(&Standing::default(), 3.0).is_empty() && server.leases.is_empty());
+    }
+
+    #[test]
+    fn a_lease_that_nobody_renews_ends_by_itself() {
+        let (folder, mut server) = server();
+        let one = lease("one");
+        heard(&mut server, std::slice::from_ref(&one), 1.0);
+        server.was_told("lease#one", &Word::Listening);
+        assert_eq!(heard(&mut server, &[one], 100.0), [("lease#one".to_owned(), Word::Stopped)]);
+        assert_eq!(notes(&folder), "start one\nstop one\n");
+    }
+
+    #[test]
+    fn a_lease_waits_for_its_command_and_tells_why_it_failed() {
+        let (folder, mut server) = server();
+        let mut one = Lease { command: None, ..lease("one") };
+        assert!(server.look(&Standing { leases: vec![one.clone()], wanted_until: 0.0 }, 1.0).is_empty());
+        assert_eq!(notes(&folder), "");
+        one.command = Some("bad".to_owned());
+        let told = heard(&mut server, &[one], 1.0);
+        assert!(matches!(&told[0].1, Word::Failed(why) if why.ends_with("why")), "{told:?}");
+    }
+
+    #[test]
+    fn what_a_process_before_it_has_started_is_stopped_too() {
+        let (folder, mut server) = server();
+        let one = Lease { is_ended: true, ..lease("one") };
+        assert_eq!(heard(&mut server, std::slice::from_ref(&one), 1.0), [("lease#one".to_owned(), Word::Stopped)]);
+        let stopped = Lease { is_ended: true, is_stopped: true, ..lease("two") };
+        server.was_told("lease#one", &Word::Stopped);
+        assert!(server.look(&Standing { leases: vec![one, stopped], wanted_until: 0.0 }, 1.0).is_empty());
+        assert_eq!(notes(&folder), "stop one\n");
+    }
+
+    #[test]
+    fn an_item_that_has_gone_stops_its_unit() {
+        let (folder, mut server) = server();
+        heard(&mut server, &[lease("one")], 1.0);
+        server.was_told("lease#one", &Word::Listening);
+        while !server.leases.is_empty() {
+            assert!(server.look(&Standing::default(), 1.0).is_empty());
+        }
+        assert_eq!(notes(&folder), "start one\nstop one\n");
+    }
+}

@@ -1,0 +1,210 @@
+//! What a node of the pool reads and says: items under its own ARN, which is all that its role reaches.
+
+use std::str::FromStr;
+
+use super::answers::{conditional, failed, malformed};
+use super::aws_items::{Item, number, text};
+use super::calls::Calls;
+use super::clients::{Clients, Setup};
+use cpt_control::Result;
+use cpt_process::stop::Stop;
+use cpt_wire::documents::text::{Region, TransferId};
+
+/// What leases' items are called before their transfer and relay.
+const LEASE: &str = "lease#";
+/// The item by which the control plane keeps the node alive, and the one by which the node says that it lives.
+const KEEPALIVE: &str = "keepalive";
+const SAID: &str = "said";
+/// Bytes of why a lease did not start: an item is read twice a second.
+const REASON_BYTES: usize = 1000;
+
+/// The node's partition: region, table and ARN of the machine, with blanks between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodePlace {
+    pub region: Region,
+    pub table: String,
+    pub machine: String,
+}
+
+impl FromStr for NodePlace {
+    type Err = String;
+
+    fn from_str(place: &str) -> std::result::Result<Self, String> {
+        let [region, table, machine] = place.split(' ').collect::<Vec<_>>()[..] else {
+            return Err(format!("{place:?} has not three parts: region, table and the machine's ARN"));
+        };
+        if !machine.starts_with("arn:") || !machine.contains(":instance/i-") {
+            return Err(format!("{machine:?} is no ARN of an instance"));
+        }
+        Ok(Self { region: Region::new(region)?, table: table.to_owned(), machine: machine.to_owned() })
+    }
+}
+
+/// A transfer's place on this node, as the control plane has written it. Times in Unix seconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lease {
+    /// Sort key of its item.
+    pub record: String,
+    pub transfer: TransferId,
+    /// Relay command, base64url of its JSON; None before the sender's key is known.
+    pub command: Option<String>,
+    /// The node ends the lease by itself then.
+    pub until: f64,
+    /// The control plane has taken it back.
+    pub is_ended: bool,
+    /// The node has said that nothing of it runs any more.
+    pub is_stopped: bool,
+}
+
+/// Everything that is written for this node.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Standing {
+    pub leases: Vec<Lease>,
+    /// Unix seconds until which the pool wants the node.
+    pub wanted_until: f64,
+}
+
+/// What a node says of a lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said<'a> {
+    Listening,
+    Failed(&'a str),
+    Stopped,
+}
+
+/// The node's own items.
+pub struct NodeItems {
+    calls: Calls,
+    client: aws_sdk_dynamodb::Client,
+    place: NodePlace,
+}
+
+impl NodeItems {
+    /// Prepares the client; no call is made.
+    pub fn new(place: NodePlace, stop: &Stop, setup: &Setup) -> Result<Self> {
+        let calls = Calls::new(stop, setup.times.last_words)?;
+        let client = Clients::new(calls.runtime(), &place.region.to_string(), setup)?.reports;
+        Ok(Self { calls, client, place })
+    }
+
+    /// Reads all of them; leases that cannot be read are left out, and logged.
+    pub fn read(&self) -> Result<Standing> {
+        let what = "read the node's items";
+        let query = self.client.query().table_name(&self.place.table).consistent_read(true);
+        let query = query.key_condition_expression("machine = :machine").expression_attribute_values(":machine", text(&self.place.machine));
+        let found = self.calls.ask(what, async { query.send().await.map_err(|error| failed(what, &error)) })?;
+        let mut standing = Standing::default();
+        for item in found.items() {
+            match text_of(item, "record") {
+                Some(KEEPALIVE) => standing.wanted_until = number_of(item, "until").unwrap_or_default(),
+                Some(record) if record.starts_with(LEASE) => match lease(record, item) {
+                    Ok(lease) => standing.leases.push(lease),
+                    Err(error) => tracing::error!(record, %error, "a lease that cannot be read is left alone"),
+                },
+                _ => {}
+            }
+        }
+        Ok(standing)
+    }
+
+    /// Says that the node takes leases; `version` is the daemon's.
+    pub fn say_alive(&self, now: f64, version: &str) -> Result<()> {
+        let update = self.client.update_item().table_name(&self.place.table);
+        let update = update
+            .key("machine", text(&self.place.machine))
+            .key("record", text(SAID))
+            .update_expression("SET #at = :at, #version = :version")
+            .expression_attribute_names("#at", "saidAt")
+            .expression_attribute_names("#version", "daemon")
+            .expression_attribute_values(":at", number(now))
+            .expression_attribute_values(":version", text(version));
+        let what = "say that the node lives";
+        self.calls.tell(what, async { update.send().await.map_err(|error| failed(what, &error)) }).map(drop)
+    }
+
+    /// Says what became of a lease; `false` where its item has gone.
+    pub fn say(&self, record: &str, said: Said<'_>, now: f64) -> Result<bool> {
+        let (name, value) = match said {
+            Said::Listening => ("listeningAt", number(now)),
+            Said::Stopped => ("stoppedAt", number(now)),
+            Said::Failed(why) => ("failed", text(shortened(why))),
+        };
+        let update = self.client.update_item().table_name(&self.place.table);
+        let update = update
+            .key("machine", text(&self.place.machine))
+            .key("record", text(record))
+            .update_expression("SET #name = :value")
+            .condition_expression("attribute_exists(#record)")
+            .expression_attribute_names("#name", name)
+            .expression_attribute_names("#record", "record")
+            .expression_attribute_values(":value", value);
+        let what = format!("say of {record}: {name}");
+        self.calls.tell(&what, async { conditional(&what, update.send().await) })
+    }
+}
+
+fn lease(record: &str, item: &Item) -> Result<Lease> {
+    let missing = |name: &str| malformed(record, format!("{name} is missing, or of another kind"));
+    let transfer = text_of(item, "transferId").ok_or_else(|| missing("transferId"))?;
+    Ok(Lease {
+        record: record.to_owned(),
+        transfer: TransferId::new(transfer).map_err(|why| malformed(record, why))?,
+        command: text_of(item, "command").map(str::to_owned),
+        until: number_of(item, "until").ok_or_else(|| missing("until"))?,
+        is_ended: item.contains_key("endedAt"),
+        is_stopped: item.contains_key("stoppedAt"),
+    })
+}
+
+fn text_of<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
+    item.get(name)?.as_s().ok().map(String::as_str)
+}
+
+fn number_of(item: &Item, name: &str) -> Option<f64> {
+    item.get(name)?.as_n().ok()?.parse().ok()
+}
+
+/// Its end: that is where a script says why it failed.
+fn shortened(why: &str) -> &str {
+    let mut start = why.len().saturating_sub(REASON_BYTES);
+    while !why.is_char_boundary(start) {
+        start += 1;
+    }
+    &why[start..]
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn a_place_has_three_parts() {
+        let place: NodePlace = "us-west-2 cpt-pool arn:aws:ec2:us-west-2:000000000000:instance/i-1".parse().unwrap();
+        assert_eq!((place.table.as_str(), place.machine.ends_with("/i-1")), ("cpt-pool", true));
+        assert!("us-west-2 cpt-pool".parse::<NodePlace>().is_err());
+        assert!("us-west-2 cpt-pool i-1".parse::<NodePlace>().unwrap_err().contains("no ARN"));
+    }
+
+    #[test]
+    fn a_lease_is_read_from_its_item() {
+        let mut item: Item =
+            [("transferId", text("first")), ("until", number("1700000000.5"))].map(|(name, value)| (name.to_owned(), value)).into();
+        let read = lease("lease#first", &item).unwrap();
+        assert_eq!((read.until, read.command, read.is_ended, read.is_stopped), (1_700_000_000.5, None, false, false));
+        item.insert("endedAt".to_owned(), number(5));
+        item.insert("command".to_owned(), text("e30"));
+        let read = lease("lease#first", &item).unwrap();
+        assert_eq!((read.command.as_deref(), read.is_ended), (Some("e30"), true));
+        item.remove("until");
+        assert!(lease("lease#first", &item).unwrap_err().to_string().contains("until"));
+    }
+
+    #[test]
+    fn the_end_of_a_reason_is_kept() {
+        let why = format!("{}é", "x".repeat(2 * REASON_BYTES));
+        assert!(shortened(&why).len() <= REASON_BYTES && shortened(&why).ends_with('é'));
+        assert_eq!(shortened("short"), "short");
+    }
+}

@@ -1,0 +1,143 @@
+"""Relays that stand before anybody asks: whole executions through a pool of one node in each region."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from local.cloud import LocalCloud
+from local.config import LocalConfig
+from tests.chaos.extent import only_full
+from tests.e2e.account import HOME, LARGE, OTHER, Account, Run
+from tests.e2e.assembly import synthesized
+from tests.e2e.files import make_files, tree
+from tests.infra.test_permissions import MODULES, OF_THE_POOL, call_graph, granted_by
+
+NODE_TYPE = "c6in.large"
+ONE_EACH = {"min": 1, "max": 2, "instanceType": NODE_TYPE, "leasesPerNode": 1}
+# A node looks twice a second, and so does the sender; the rest is the machine's load.
+JOINED_SECONDS = 5.0
+
+
+class Pool:
+    """The pool of an account, as its table shows it; `templates`: what was deployed."""
+
+    def __init__(self, account: Account, templates: Path) -> None:
+        self.account = account
+        self.templates = templates
+        self.table = account.aws.resource("dynamodb").Table("cpt-pool")
+
+    def items(self, kind: str) -> list[dict[str, Any]]:
+        """Those whose record begins so."""
+        return [item for item in self.table.scan()["Items"] if item["record"].startswith(kind)]
+
+    def states(self) -> set[tuple[str, str]]:
+        """Regions and states of nodes that live."""
+        return {(item["region"], item["state"]) for item in self.items("node#") if item["state"] != "ENDED"}
+
+    def keep(self) -> None:
+        """The minute's look, now."""
+        self.account.invoke("cpt-keep-pool", {})
+
+    def granted(self, handler: str) -> set[str]:
+        """What the role of a handler's function may do with the table."""
+        stack = "pool" if handler in OF_THE_POOL else "control"
+        template = json.loads((self.templates / f"cpt-{stack}.template.json").read_text())["Resources"]
+        return {name for name in granted_by(template, handler) if name.startswith("pool:")}
+
+    def await_free(self) -> None:
+        """Until each region has a node that takes leases."""
+
+        def is_free() -> bool:
+            self.keep()
+            states = self.states()
+            return states >= {(HOME, "FREE"), (OTHER, "FREE")} and all(state != "SERVING" for _, state in states)
+
+        self.account.cloud.wait_for(is_free, 60)
+
+
+def through_the_pool(run: Run) -> int:
+    """Bytes that went through the pair."""
+    lanes = [lane for lane in run.report["course"]["lanes"] if lane["pathId"] == "pair-1"]
+    return sum(bar["bytes"] for lane in lanes for bar in lane["bars"])
+
+
+@pytest.fixture(scope="module")
+def pooled(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    work = tmp_path_factory.mktemp("pool")
+    caps = {"interRegionMBps": 20.0, "intraRegionMBps": 160.0}
+    config = {"port": 0, "bootSeconds": 1.0, "caps": caps, "pollSeconds": 0.2}
+    templates = synthesized(work / "assembly", (HOME, OTHER), pool={HOME: ONE_EACH, OTHER: ONE_EACH})
+    with LocalCloud(LocalConfig.model_validate(config), work / "state", templates) as cloud:
+        pool = Pool(Account(cloud, work), templates)
+        pool.await_free()
+        yield pool
+
+
+def test_a_transfer_goes_through_nodes_that_stand_there_and_leaves_them(pooled: Pool, tmp_path: Path) -> None:
+    account = pooled.account
+    source = make_files(tmp_path / "set", large_bytes=LARGE)
+    request = account.request(source, tmp_path / "out", relays={"pairs": 1, "pool": "only"})
+    run = account.run(request, "pooled")
+    assert (run.status, run.cause) == ("SUCCEEDED", None)
+    assert tree(tmp_path / "out" / "set") == tree(source)
+    assert [account.launched("pooled", region) for region in (HOME, OTHER)] == [[], []]
+    nodes = account.nodes("pooled")
+    assert {(node["provider"], node["state"]) for node in nodes} == {("pool", "TERMINATED")}
+    assert all("joinedAt" in node for node in nodes)
+    assert through_the_pool(run) > 0
+    first_byte, joined = account.first_byte_at("pooled"), max(float(node["joinedAt"]) for node in nodes)
+    assert joined - first_byte < JOINED_SECONDS, "no Run Command lies between them"
+    assert account.left("pooled") == {}
+    assert pooled.states() >= {(HOME, "FREE"), (OTHER, "FREE")}
+    assert all(item["leases"] == 0 for item in pooled.items("node#"))
+    assert [account.rules("pooled", region) for region in (HOME, OTHER)] == [[], []]
+    account.cloud.wait_for(lambda: all("stoppedAt" in lease for lease in pooled.items("lease#")), 20)
+    pooled.keep()
+    assert pooled.items("lease#") == []
+
+
+@only_full
+def test_a_node_that_ends_with_a_lease_on_it_is_replaced_and_nothing_is_lost(pooled: Pool, tmp_path: Path) -> None:
+    account = pooled.account
+    pooled.await_free()
+    source = make_files(tmp_path / "set", large_bytes=LARGE)
+    relays = {"pairs": 1, "pool": "prefer"}
+    arn = account.start_slowly(account.request(source, tmp_path / "out", relays=relays), "bereft")
+    account.cloud.wait_for(lambda: sum("joinedAt" in node for node in account.nodes("bereft")) == 2, 60)
+    (lost,) = [item["instanceId"] for item in pooled.items("node#") if item["region"] == HOME and item["leases"]]
+    account.cloud.client("ec2", HOME).terminate_instances(InstanceIds=[lost])
+    account.cloud.wait_for(lambda: any("successor" in node for node in account.nodes("bereft")), 120)
+    account.limit("bereft", None)
+    run = account.wait(arn)
+    assert (run.status, run.cause) == ("SUCCEEDED", None)
+    assert tree(tmp_path / "out" / "set") == tree(source)
+    assert account.left("bereft") == {}
+    pooled.await_free()
+    assert {item["state"] for item in pooled.items("node#") if item["instanceId"] == lost} == {"ENDED"}
+
+
+@only_full
+def test_of_two_that_want_the_last_lease_one_does_without_it(pooled: Pool, tmp_path: Path) -> None:
+    account, names = pooled.account, ("here", "there")
+    pooled.await_free()
+    source = make_files(tmp_path / "set", large_bytes=LARGE)
+    relays = {"pairs": 1, "pool": "prefer"}
+    runs = [account.start(account.request(source, tmp_path / name, relays=relays), name) for name in names]
+    for name, arn in zip(names, runs, strict=True):
+        run = account.wait(arn)
+        assert (run.status, run.cause) == ("SUCCEEDED", None)
+        assert tree(tmp_path / name / "set") == tree(source)
+        assert account.left(name) == {}
+    leases = [lease for lease in pooled.items("lease#") if lease["transferId"] in names]
+    machines = [lease["machine"] for lease in leases if "endedAt" not in lease]
+    assert machines == []
+    assert all(item["leases"] == 0 for item in pooled.items("node#"))
+
+
+def test_whoever_leases_and_gives_back_may_write_the_table_and_nobody_else(pooled: Pool) -> None:
+    graph = call_graph()
+    for handler in MODULES:
+        needs = {need for need in graph.needs(handler) if need.startswith("pool:")}
+        assert pooled.granted(handler) == needs, handler

@@ -1,0 +1,123 @@
+"""The pool's table in memory."""
+
+from collections.abc import Sequence
+
+from lambdas.core.fleet.relay_node import Node
+from lambdas.core.pool import pool_life
+from lambdas.core.pool.pool_life import Change
+from lambdas.core.pool.pool_node import Lease, PoolNode
+from lambdas.core.pool.size import Need
+
+Key = tuple[str, str, str]
+
+
+class MemoryPoolStore:
+    """PoolStore; what nodes say is put in by `says`, `listens` and `stops`."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[tuple[str, str], PoolNode] = {}
+        self.leases: dict[Key, Lease] = {}
+        self.kept: dict[str, float] = {}
+        self._said: dict[str, float] = {}
+        self._needs: dict[str, list[Need]] = {}
+
+    def nodes(self, region: str) -> list[PoolNode]:
+        """See PoolStore."""
+        return [node for (owner, _), node in sorted(self._nodes.items()) if owner == region]
+
+    def put(self, node: PoolNode) -> bool:
+        """See PoolStore."""
+        return self._nodes.setdefault((node.region, node.node_id), node) is node
+
+    def change(self, node: PoolNode, change: Change) -> PoolNode | None:
+        """See PoolStore."""
+        key = (node.region, node.node_id)
+        changed = pool_life.after(self._nodes[key], change) if key in self._nodes else None
+        if changed is not None:
+            self._nodes[key] = changed
+        return changed
+
+    def forget(self, node: PoolNode) -> None:
+        """See PoolStore."""
+        del self._nodes[node.region, node.node_id]
+        self.leases = {key: lease for key, lease in self.leases.items() if key[0] != node.instance_id}
+
+    def standing(self, node: PoolNode) -> tuple[list[Lease], float | None]:
+        """See PoolStore."""
+        mine = [lease for key, lease in sorted(self.leases.items()) if key[0] == node.instance_id]
+        return mine, self._said.get(node.instance_id)
+
+    def lease(self, relay: Node) -> Lease | None:
+        """See PoolStore."""
+        return self.leases.get(_of(relay))
+
+    def give(self, node: PoolNode, change: Change, lease: Lease) -> bool:
+        """See PoolStore."""
+        key = _key(node, lease)
+        if key in self.leases or self.change(node, change) is None:
+            return False
+        self.leases[key] = lease
+        return True
+
+    def take_back(self, node: PoolNode, change: Change | None, lease: Lease, now: float) -> bool:
+        """See PoolStore."""
+        known = self.leases.get(_key(node, lease))
+        if known is None or not known.is_live or (change is not None and self.change(node, change) is None):
+            return False
+        self._write(_key(node, lease), ended_at=now)
+        return True
+
+    def command(self, relay: Node, command: str) -> bool:
+        """See PoolStore."""
+        known = self.leases.get(_of(relay))
+        if known is None or not known.is_live:
+            return False
+        self._write(_of(relay), command=command)
+        return True
+
+    def renew(self, node: PoolNode, lease: Lease, until: float) -> None:
+        """See PoolStore."""
+        self._write(_key(node, lease), until=until)
+
+    def forget_lease(self, node: PoolNode, lease: Lease) -> None:
+        """See PoolStore."""
+        del self.leases[_key(node, lease)]
+
+    def keep_alive(self, node: PoolNode, until: float) -> None:
+        """See PoolStore."""
+        self.kept[node.instance_id] = until
+
+    def needs(self, region: str) -> list[Need]:
+        """See PoolStore."""
+        return self._needs.get(region, [])
+
+    def put_needs(self, region: str, needs: Sequence[Need]) -> None:
+        """See PoolStore."""
+        self._needs[region] = list(needs)
+
+    def says(self, instance_id: str, now: float) -> None:
+        """The node says that it lives."""
+        self._said[instance_id] = now
+
+    def listens(self, relay: Node, now: float) -> None:
+        """The node says that a lease's daemon listens."""
+        self._write(_of(relay), listening_at=now)
+
+    def fails(self, relay: Node, why: str) -> None:
+        """The node says that it does not."""
+        self._write(_of(relay), failed=why)
+
+    def stops(self, relay: Node, now: float) -> None:
+        """The node says that nothing of a lease runs any more."""
+        self._write(_of(relay), stopped_at=now)
+
+    def _write(self, key: Key, **fields: object) -> None:
+        self.leases[key] = self.leases[key].model_copy(update=fields)
+
+
+def _key(node: PoolNode, lease: Lease) -> Key:
+    return node.instance_id, lease.transfer_id, lease.relay_id
+
+
+def _of(relay: Node) -> Key:
+    return relay.instance_id, relay.transfer_id, relay.node_id
