@@ -2,6 +2,7 @@
 
 import contract from '../../contracts/function-environment.schema.json';
 import { bucketWords, enrolledSubnets, Settings } from './config';
+import { tenantWords } from './config-tenants';
 import { approvalTopicName, arn, controlBucketName, RegionDaemons, stateMachineArn, tableName } from './names';
 
 /** A value for each key of the contract. */
@@ -36,6 +37,8 @@ export function functionEnvironment(settings: Settings, daemons: Daemons): Funct
     CHUNK_RETENTION_SECONDS: String(86_400 * (settings.objectRetentionDays + 2)),
     INTER_REGION_PATH: settings.interRegionPath,
     BUCKETS: bucketWords(settings),
+    // Where there are none, functions have what they had before there were tenants.
+    TENANTS: settings.tenants.length > 0 ? tenantWords(settings) : undefined,
     // One that may not is left out.
     READ_FILE_SYSTEMS: settings.readFileSystems ? 'true' : undefined,
     REQUIRE_CONSENT: String(settings.requireConsent),

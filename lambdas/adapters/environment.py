@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, Literal, cast, get_args
 
 from lambdas.core.ends.allowed_buckets import AllowedBucket
+from lambdas.core.pool.tenant import TenantTerms, parse_tenants
 
 Ids = dict[str, list[str]]
 
@@ -69,6 +70,8 @@ class Environment:
     """EFS and FSx may be asked for the modes and limits of file systems."""
     require_consent: bool
     """Commands reach only ends that their owner has tagged for this deployment."""
+    tenants: Mapping[str, TenantTerms]
+    """Who shares the deployment, by name; empty where everybody is the operator."""
 
     @classmethod
     def from_env(cls, variables: Mapping[str, str]) -> "Environment":
@@ -106,6 +109,7 @@ class Environment:
             buckets=AllowedBucket.parse_all(cast(list[str], read.json("BUCKETS"))),
             read_file_systems=read.text("READ_FILE_SYSTEMS", "false") == "true",
             require_consent=read.text("REQUIRE_CONSENT") == "true",
+            tenants=parse_tenants(cast(list[str], read.json("TENANTS", "[]"))),
         )
 
 
@@ -139,8 +143,8 @@ class _Reader:
             raise MissingVariableError(f"environment variable {name} is missing; the control stack sets it")
         return value
 
-    def json(self, name: str) -> object:
-        value = self.text(name)
+    def json(self, name: str, default: str | None = None) -> object:
+        value = self.text(name, default)
         try:
             return json.loads(value)
         except ValueError:

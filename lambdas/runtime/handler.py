@@ -3,7 +3,7 @@
 Powertools' Logger, Tracer, Metrics and parser are put together here once; a handler's file is only its decision.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -25,6 +25,7 @@ from lambdas.core.errors import CptError, InvalidRequest, Throttled
 from lambdas.core.fleet.relay_node import ENDED_INSTANCE_STATES
 from lambdas.core.record import transfer_life
 from lambdas.core.request.problems import describe
+from lambdas.core.request.tenancy import not_his, owner_of, tenant_of_alias
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.core.transfer.record_format import format_of, refuse_other
 from lambdas.runtime import idempotency
@@ -91,7 +92,8 @@ def task_state(stage: str, model: type[Input], run: Callable[[Input, World], Res
             _note(here, _transfer(event) or _transfer(result), stage, left)
         return result
 
-    return _observed(model, staged, _read if stage in LAST_STAGES else _read_of_this_version)
+    read = _read if stage in LAST_STAGES else _read_of_this_version
+    return _observed(model, lambda event, here, _: staged(event, here), read)
 
 
 def event_rule(run: Callable[[BusEvent, World], Result], *, hurried: bool = False, each: bool = False) -> Handler:
@@ -99,7 +101,12 @@ def event_rule(run: Callable[[BusEvent, World], Result], *, hurried: bool = Fals
 
     With `each` what it returns is by transfer, and each transfer gets a line of the log.
     """
-    return _observed(BusEvent, run, hurried=hurried, each=each)
+    return _observed(BusEvent, lambda event, here, _: run(event, here), hurried=hurried, each=each)
+
+
+def tenants_rule(run: Callable[[BusEvent, World, str | None], Result]) -> Handler:
+    """The Lambda of an event that may be a tenant's: then he has it invoked by his alias, and `run` is told."""
+    return _observed(BusEvent, run)
 
 
 def _noting_runs(here: World, about: str | None, runs: dict[str, str]) -> World:
@@ -122,9 +129,31 @@ def raise_broken(**broken: Mapping[str, Exception]) -> None:
         raise error
 
 
-def user_call(model: type[Input], run: Callable[[Input, World], Result]) -> Handler:
-    """The Lambda that a person invokes by name: an input of the wrong form is an InvalidRequest that says how."""
-    return _observed(model, run, _read_from_person)
+def user_call(model: type[Input], run: Callable[[Input, World], Result], *, of_no_transfer: bool = False) -> Handler:
+    """The Lambda that a person invokes by name: an input of the wrong form is an InvalidRequest that says how.
+
+    A tenant invokes it by his alias, and for transfers of his own; `of_no_transfer`: also where it names none.
+    """
+
+    def judged(event: Input, here: World, tenant: str | None) -> Result:
+        if tenant is not None:
+            _refuse_others(event, tenant, here.env.tenants, of_no_transfer=of_no_transfer)
+        return run(event, here)
+
+    return _observed(model, judged, _read_from_person)
+
+
+def _refuse_others(event: BaseModel, tenant: str, tenants: Collection[str], *, of_no_transfer: bool) -> None:
+    """Raise InvalidRequest where a tenant is none any more, or names what is not his own."""
+    if tenant not in tenants:
+        raise InvalidRequest(f"$: tenant '{tenant}' is not configured in this deployment; ask whoever runs it")
+    name = _transfer_id(event)
+    if name is None and of_no_transfer:
+        return
+    if name is None:
+        raise InvalidRequest(f"$: this is not for one transfer, and tenant '{tenant}' has a say in his own alone")
+    if owner_of(name, tenants) != tenant:
+        raise InvalidRequest(not_his(tenant, name))
 
 
 def _read(event: dict[str, Any], model: type[Input]) -> Input:
@@ -151,7 +180,7 @@ def _read_from_person(event: dict[str, Any], model: type[Input]) -> Input:
 
 def _observed(
     model: type[Input],
-    run: Callable[[Input, World], Result],
+    run: Callable[[Input, World, str | None], Result],
     read: Callable[[dict[str, Any], type[Input]], Input] = _read,
     *,
     hurried: bool = False,
@@ -168,7 +197,8 @@ def _observed(
             parsed = read(event, model)
             _name(parsed)
             about, runs = _transfer_id(parsed), dict[str, str]()
-            result = run(parsed, _noting_runs(world(hurried=hurried), about, runs))
+            here = _noting_runs(world(hurried=hurried), about, runs)
+            result = run(parsed, here, tenant_of_alias(context.invoked_function_arn))
         metrics.add_metric(name="Completed", unit=MetricUnit.Count, value=1)
         if isinstance(parsed, BusEvent):
             # Nobody else sees what a rule's target returns.

@@ -59,6 +59,8 @@ export interface Synthesis {
   /** Size of the control stack's template as it is uploaded. */
   readonly controlBytes: number;
   readonly region: (region: string) => Template;
+  /** What tenants have; absent where there are none. */
+  readonly tenants: Template | undefined;
 }
 
 /** Context of cdk.json; its `cpt` is what a user gets who changes nothing. */
@@ -90,7 +92,7 @@ export function synthesize(changes: Record<string, unknown> = {}, options: Synth
   const architectures = ARCHITECTURES.filter((name) => name === 'x86_64' || options.arm64);
   const settings = readSettings({ ...(context.cpt as object), ...changes }, architectures);
   const deployment = addDeployment(app, settings);
-  const { control, regions } = deployment;
+  const { control, tenants, regions } = deployment;
   options.add?.(deployment, settings);
   if (options.nag) Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
   try {
@@ -104,7 +106,14 @@ export function synthesize(changes: Record<string, unknown> = {}, options: Synth
       return found;
     };
     const controlBytes = statSync(assembly.getStackByName(control.stackName).templateFullPath).size;
-    return { app, settings, control: template(control.stackName), controlBytes, region };
+    return {
+      app,
+      settings,
+      control: template(control.stackName),
+      controlBytes,
+      region,
+      tenants: tenants && template(tenants.stackName),
+    };
   } finally {
     rmSync(outdir, { recursive: true, force: true });
   }

@@ -10,12 +10,21 @@ from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_agents import DynamoAgentRecords
 from lambdas.adapters.dynamodb_common_limits import DynamoCommonLimits
 from lambdas.adapters.dynamodb_nodes import DynamoNodeStore
+from lambdas.adapters.dynamodb_tenant_ledgers import DynamoTenantLedgers
 from lambdas.adapters.dynamodb_tokens import DynamoTokenStore
 from lambdas.adapters.dynamodb_transfers import DynamoTransferStore
 from lambdas.adapters.dynamodb_turns import DynamoLaunchTurns
 from lambdas.adapters.dynamodb_waves import DynamoWaves
 from lambdas.adapters.records import ControlToken
-from lambdas.adapters.stores import AgentRecords, CommonLimitStore, LaunchTurns, NodeStore, TokenStore, WavesStore
+from lambdas.adapters.stores import (
+    AgentRecords,
+    CommonLimitStore,
+    LaunchTurns,
+    NodeStore,
+    TenantLedgers,
+    TokenStore,
+    WavesStore,
+)
 from lambdas.core.chunks.events import TransferFailed
 from lambdas.core.fleet import node_life
 from lambdas.core.fleet.common_limit import CommonLimits, Sharer, shared
@@ -23,6 +32,7 @@ from lambdas.core.fleet.launch_queue import BURST, STEP
 from lambdas.core.fleet.membership import Membership, TransferPath
 from lambdas.core.fleet.relay_node import NodeState
 from lambdas.core.seats.credentials import Issued, SealingKey
+from lambdas.core.spending.tenant_ledger import Held, TenantLedger
 from lambdas.core.waves.waves import Waves
 from tests.lambdas import builders
 from tests.lambdas.core.fleet.test_node_life import VALUES as NODE_VALUES
@@ -31,6 +41,7 @@ from tests.lambdas.memory.stores import (
     MemoryCommonLimits,
     MemoryLaunchTurns,
     MemoryNodeStore,
+    MemoryTenantLedgers,
     MemoryTokenStore,
     MemoryWaves,
 )
@@ -53,6 +64,11 @@ def nodes(tables: dict[str, Table]) -> NodeStore:
 @pytest.fixture
 def tokens(tables: dict[str, Table]) -> TokenStore:
     return DynamoTokenStore(tables["tokens"]) if tables else MemoryTokenStore()
+
+
+@pytest.fixture
+def tenant_ledgers(tables: dict[str, Table]) -> TenantLedgers:
+    return DynamoTenantLedgers(tables["transfers"]) if tables else MemoryTenantLedgers()
 
 
 @pytest.fixture
@@ -313,6 +329,17 @@ def test_answer_of_a_command_is_read_as_the_daemon_writes_it(tables: dict[str, T
     assert found is not None
     assert found.to_document() == json.loads(text)
     assert agents.answer(builders.SHARED, "ff00") is None
+
+
+def test_of_two_versions_of_a_tenants_ledger_the_first_one_holds(tenant_ledgers: TenantLedgers) -> None:
+    assert tenant_ledgers.get("acme") == TenantLedger()
+    held = Held(transfer_id="acme-a", at=1.5, month="2026-12", usd=0.25, relays=4)
+    first = TenantLedger(version=1, month="2026-12", spent_usd=0.1, held={"acme-a": held})
+    assert tenant_ledgers.put("acme", first)
+    assert not tenant_ledgers.put("acme", first)
+    assert tenant_ledgers.put("acme", first.settled("acme-a", 0.2).next)
+    assert tenant_ledgers.get("acme") == TenantLedger(version=2, month="2026-12", spent_usd=0.1 + 0.2)
+    assert tenant_ledgers.get("beta") == TenantLedger()
 
 
 def test_of_two_versions_of_the_common_limits_the_first_one_holds(common_limits: CommonLimitStore) -> None:
