@@ -3,7 +3,7 @@
 Powertools' Logger, Tracer, Metrics and parser are put together here once; a handler's file is only its decision.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -25,11 +25,12 @@ from lambdas.core.errors import CptError, InvalidRequest, Throttled
 from lambdas.core.fleet.relay_node import ENDED_INSTANCE_STATES
 from lambdas.core.record import transfer_life
 from lambdas.core.request.problems import describe
-from lambdas.core.request.tenancy import not_his, owner_of, tenant_of_alias
+from lambdas.core.request.tenancy import tenant_of_alias
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.core.transfer.record_format import format_of, refuse_other
 from lambdas.runtime import idempotency
 from lambdas.runtime.correlation import ReadingStore, run_of
+from lambdas.runtime.tenants import of_his_own
 
 # After any other state a transfer that is closed was swept while the state's function still ran: stopping an execution
 # cancels no function. What that has left is taken down once more, by the reconciler.
@@ -130,30 +131,8 @@ def raise_broken(**broken: Mapping[str, Exception]) -> None:
 
 
 def user_call(model: type[Input], run: Callable[[Input, World], Result], *, of_no_transfer: bool = False) -> Handler:
-    """The Lambda that a person invokes by name: an input of the wrong form is an InvalidRequest that says how.
-
-    A tenant invokes it by his alias, and for transfers of his own; `of_no_transfer`: also where it names none.
-    """
-
-    def judged(event: Input, here: World, tenant: str | None) -> Result:
-        if tenant is not None:
-            _refuse_others(event, tenant, here.env.tenants, of_no_transfer=of_no_transfer)
-        return run(event, here)
-
-    return _observed(model, judged, _read_from_person)
-
-
-def _refuse_others(event: BaseModel, tenant: str, tenants: Collection[str], *, of_no_transfer: bool) -> None:
-    """Raise InvalidRequest where a tenant is none any more, or names what is not his own."""
-    if tenant not in tenants:
-        raise InvalidRequest(f"$: tenant '{tenant}' is not configured in this deployment; ask whoever runs it")
-    name = _transfer_id(event)
-    if name is None and of_no_transfer:
-        return
-    if name is None:
-        raise InvalidRequest(f"$: this is not for one transfer, and tenant '{tenant}' has a say in his own alone")
-    if owner_of(name, tenants) != tenant:
-        raise InvalidRequest(not_his(tenant, name))
+    """The Lambda that a person invokes by name, a tenant by his alias; a wrong input is an InvalidRequest."""
+    return _observed(model, of_his_own(run, of_no_transfer=of_no_transfer), _read_from_person)
 
 
 def _read(event: dict[str, Any], model: type[Input]) -> Input:
@@ -225,7 +204,9 @@ def failures_named() -> Iterator[None]:
             counts.put({"Throttles": 1})
         elif not isinstance(named, CptError):
             counts.put({"Defects": 1})
-        logger.warning("failed", extra={"error": type(named).__name__, "decision": _decision(named)})
+        # Of our own errors the base class says what to do; anything else is a defect.
+        decision = type(named).__mro__[1].__name__ if isinstance(named, CptError) else "defect"
+        logger.warning("failed", extra={"error": type(named).__name__, "decision": decision})
         if named is error:
             raise
         raise named from error  # the state machine retries by this name
@@ -240,11 +221,6 @@ def _name(parsed: BaseModel) -> None:
         logger.append_keys(run=run_of(transfer))
     if isinstance(parsed, BusEvent) and "chunk" in parsed.detail:
         logger.append_keys(chunk=parsed.detail["chunk"])
-
-
-def _decision(error: Exception) -> str:
-    """The base class that says what to do: ours have one, anything else is a defect."""
-    return type(error).__mro__[1].__name__ if isinstance(error, CptError) else "defect"
 
 
 def _transfer_id(value: object) -> str | None:

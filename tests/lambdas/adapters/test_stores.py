@@ -10,7 +10,6 @@ from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_agents import DynamoAgentRecords
 from lambdas.adapters.dynamodb_common_limits import DynamoCommonLimits
 from lambdas.adapters.dynamodb_nodes import DynamoNodeStore
-from lambdas.adapters.dynamodb_tenant_ledgers import DynamoTenantLedgers
 from lambdas.adapters.dynamodb_tokens import DynamoTokenStore
 from lambdas.adapters.dynamodb_transfers import DynamoTransferStore
 from lambdas.adapters.dynamodb_turns import DynamoLaunchTurns
@@ -21,7 +20,6 @@ from lambdas.adapters.stores import (
     CommonLimitStore,
     LaunchTurns,
     NodeStore,
-    TenantLedgers,
     TokenStore,
     WavesStore,
 )
@@ -32,7 +30,6 @@ from lambdas.core.fleet.launch_queue import BURST, STEP
 from lambdas.core.fleet.membership import Membership, TransferPath
 from lambdas.core.fleet.relay_node import NodeState
 from lambdas.core.seats.credentials import Issued, SealingKey
-from lambdas.core.spending.tenant_ledger import Held, TenantLedger
 from lambdas.core.waves.waves import Waves
 from tests.lambdas import builders
 from tests.lambdas.core.fleet.test_node_life import VALUES as NODE_VALUES
@@ -41,7 +38,6 @@ from tests.lambdas.memory.stores import (
     MemoryCommonLimits,
     MemoryLaunchTurns,
     MemoryNodeStore,
-    MemoryTenantLedgers,
     MemoryTokenStore,
     MemoryWaves,
 )
@@ -64,11 +60,6 @@ def nodes(tables: dict[str, Table]) -> NodeStore:
 @pytest.fixture
 def tokens(tables: dict[str, Table]) -> TokenStore:
     return DynamoTokenStore(tables["tokens"]) if tables else MemoryTokenStore()
-
-
-@pytest.fixture
-def tenant_ledgers(tables: dict[str, Table]) -> TenantLedgers:
-    return DynamoTenantLedgers(tables["transfers"]) if tables else MemoryTenantLedgers()
 
 
 @pytest.fixture
@@ -329,17 +320,6 @@ def test_answer_of_a_command_is_read_as_the_daemon_writes_it(tables: dict[str, T
     assert found is not None
     assert found.to_document() == json.loads(text)
     assert agents.answer(builders.SHARED, "ff00") is None
-
-
-def test_of_two_versions_of_a_tenants_ledger_the_first_one_holds(tenant_ledgers: TenantLedgers) -> None:
-    assert tenant_ledgers.get("acme") == TenantLedger()
-    held = Held(transfer_id="acme-a", at=1.5, month="2026-12", usd=0.25, relays=4)
-    first = TenantLedger(version=1, month="2026-12", spent_usd=0.1, held={"acme-a": held})
-    assert tenant_ledgers.put("acme", first)
-    assert not tenant_ledgers.put("acme", first)
-    assert tenant_ledgers.put("acme", first.settled("acme-a", 0.2).next)
-    assert tenant_ledgers.get("acme") == TenantLedger(version=2, month="2026-12", spent_usd=0.1 + 0.2)
-    assert tenant_ledgers.get("beta") == TenantLedger()
 
 
 def test_of_two_versions_of_the_common_limits_the_first_one_holds(common_limits: CommonLimitStore) -> None:

@@ -14,10 +14,8 @@ from lambdas.core.documents import Handover
 from lambdas.core.errors import InvalidRequest, RecordOfOtherVersion, SurveyProblem, Throttled
 from lambdas.core.estimate.approval import ApprovalDecision
 from lambdas.core.metrics import UNITS
-from lambdas.core.pool.tenant import parse_tenants
 from lambdas.core.record import transfer_life
 from lambdas.core.transfer.accepted import AcceptedTransfer
-from lambdas.handlers.calls.limit_transfers import handler as limit_transfers
 from lambdas.runtime import handler as module
 from lambdas.runtime.handler import BusEvent, event_rule, task_state, user_call
 from tests.lambdas.builders import transfer
@@ -238,41 +236,6 @@ def test_wrong_input_of_a_person_is_told_by_field_and_remedy(cloud: Cloud) -> No
         "$.decision: is missing; it is required",
         "$.decison: is not a known key; remove it or correct its spelling",
     ]
-
-
-def test_a_tenant_acts_on_his_own_by_his_alias_and_on_nobody_elses(monkeypatch: pytest.MonkeyPatch) -> None:
-    here = Cloud(tenants=parse_tenants(["acme", "beta"])).world
-    monkeypatch.setattr(module, "world", lambda **_: here)
-
-    class OfAcme(Context):
-        invoked_function_arn = f"{Context.invoked_function_arn}:acme"
-
-    class OfGone(Context):
-        invoked_function_arn = f"{Context.invoked_function_arn}:gone"
-
-    def by(context: type[Context], name: str, **more: bool) -> Any:
-        handler = user_call(ApprovalDecision, lambda asked, _: {"of": asked.transfer_id}, **more)
-        return handler({"transferId": name, "decision": "approve"}, context())  # type: ignore[arg-type]
-
-    assert by(OfAcme, "acme-a") == {"of": "acme-a"}
-    assert by(Context, "acme-a") == {"of": "acme-a"}, "the operator has a say in everything"
-    for other in ("beta-a", "a", "acme", "acmes-a"):
-        with pytest.raises(InvalidRequest, match=rf"\$\.transferId: '{other}' is not of tenant 'acme'"):
-            by(OfAcme, other)
-    with pytest.raises(InvalidRequest, match="tenant 'gone' is not configured"):
-        by(OfGone, "gone-a")
-    with pytest.raises(InvalidRequest, match="not of tenant 'acme'"):
-        by(OfAcme, "beta-a", of_no_transfer=True)
-
-
-def test_a_tenant_has_no_say_in_what_is_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "world", lambda **_: Cloud(tenants=parse_tenants(["acme"])).world)
-
-    class OfAcme(Context):
-        invoked_function_arn = f"{Context.invoked_function_arn}:acme"
-
-    with pytest.raises(InvalidRequest, match="not for one transfer"):
-        limit_transfers({"bandwidthLimitMbps": 8}, OfAcme())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("stage", "again"), [("Survey Ends", ["first"]), ("Write Report", [])])
