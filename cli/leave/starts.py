@@ -79,7 +79,8 @@ def _windows(aws: Aws) -> Ties:
 
 def _pool(aws: Aws) -> Ties:
     client, name = aws.client("events"), f"{aws.deployment}-keep-pool"
-    if client.describe_rule(Name=name)["State"] != "DISABLED":
-        message = "the rule, by which nodes of the pool that end are launched anew, is deleted with the pool's stack"
-        disable = partial(client.disable_rule, Name=name)
-        yield Tie("goes", aws.region, name, message, "it is disabled now, so that nodes that end stay ended", disable)
+    for rule in ({"Name": name}, {"Name": f"{name}-on-change", "EventBusName": aws.deployment}):
+        if client.describe_rule(**rule)["State"] != "DISABLED":
+            message = "the rule, by which nodes of the pool are launched anew, is deleted with the stack of the pool"
+            remedy = "it is disabled now, so that nodes that end stay ended"
+            yield Tie("goes", aws.region, rule["Name"], message, remedy, partial(client.disable_rule, **rule))

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from cli.main import app
 from lambdas.core.transfer.partition import machine_arn
 from local.cloud import LocalCloud
 from local.config import LocalConfig
@@ -139,6 +141,21 @@ def test_of_two_that_want_the_last_lease_one_does_without_it(pooled: Pool, tmp_p
     assert all(item["leases"] == 0 for item in pooled.items("node#"))
 
 
+def test_people_see_nodes_and_whose_leases_are_on_them(pooled: Pool) -> None:
+    pooled.await_free()
+    environment = {
+        "AWS_ENDPOINT_URL": pooled.account.cloud.endpoint,
+        "AWS_ACCESS_KEY_ID": "a",
+        "AWS_SECRET_ACCESS_KEY": "a",
+    }
+    shown = CliRunner().invoke(app, ["--region", HOME, "pool", "--json"], env=environment)
+    assert shown.exit_code == 0, shown.output
+    nodes = [json.loads(line) for line in shown.output.splitlines()]
+    assert {(node["region"], node["state"]) for node in nodes} >= {(HOME, "FREE"), (OTHER, "FREE")}
+    table = CliRunner().invoke(app, ["--region", HOME, "pool"], env={**environment, "COLUMNS": "160"})
+    assert "idle" in table.output
+
+
 def test_a_node_reaches_its_own_leases_and_nothing_else(pooled: Pool) -> None:
     account = pooled.account
     pooled.await_free()
@@ -166,11 +183,10 @@ def test_a_node_reaches_its_own_leases_and_nothing_else(pooled: Pool) -> None:
     )
 
 
-def query_of(machine: str) -> dict[str, Any]:
-    """Of one machine's items."""
+def query_of(machine: str, table: str = "cpt-pool", key: str = "machine") -> dict[str, Any]:
+    """Of the items under one key."""
     values = {":m": {"S": machine}}
-    expression = "machine = :m"
-    return {"TableName": "cpt-pool", "KeyConditionExpression": expression, "ExpressionAttributeValues": values}
+    return {"TableName": table, "KeyConditionExpression": f"{key} = :m", "ExpressionAttributeValues": values}
 
 
 def said_by(machine: str, record: str, attribute: str) -> dict[str, Any]:
