@@ -16,7 +16,7 @@ from cli.fitting import Fitted
 from cli.options import AsJson, Local
 from lambdas.adapters.codec import decode_item
 from lambdas.core.pool.pool_node import LIVE, Lease, PoolNode
-from lambdas.core.words import duration
+from lambdas.core.words import duration, size
 
 _NODE, _LEASE = "node#", "lease#"
 _KEYS = ("machine", "record")
@@ -66,7 +66,7 @@ def _table(nodes: list[PoolNode], leases: list[Lease]) -> Table:
     shown.add_column("leases", justify="right", no_wrap=True)
     shown.add_column("says")
     for node in nodes:
-        own = [lease.transfer_id for lease in leases if lease.node_id == node.node_id]
+        own = [f"{one.transfer_id} ({size(one.bytes)})" for one in leases if one.node_id == node.node_id]
         shown.add_row(
             node.region, node.instance_id, node.instance_type, node.state, str(node.leases), Text(_says(node, own))
         )

@@ -99,6 +99,8 @@ def test_a_transfer_goes_through_nodes_that_stand_there_and_leaves_them(pooled: 
     assert all(item["leases"] == 0 for item in pooled.items("node#"))
     assert [account.rules("pooled", region) for region in (HOME, OTHER)] == [[], []]
     account.cloud.wait_for(lambda: all("stoppedAt" in lease for lease in pooled.items("lease#")), 20)
+    leases = pooled.items("lease#")
+    assert [lease["applied"] for lease in leases] == [1, 1]
     pooled.keep()
     assert pooled.items("lease#") == []
 

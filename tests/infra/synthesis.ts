@@ -50,6 +50,9 @@ export const BUCKETS = [
   },
 ];
 
+/** A pool in one of two regions. */
+export const POOL = { 'us-west-2': { min: 1, max: 4, instanceType: 'c6in.large' } };
+
 export const TWO_REGIONS = { homeRegion: 'us-west-2', regions: { 'us-west-2': {}, 'eu-west-1': {} } };
 
 export interface Synthesis {
@@ -59,6 +62,8 @@ export interface Synthesis {
   /** Size of the control stack's template as it is uploaded. */
   readonly controlBytes: number;
   readonly region: (region: string) => Template;
+  /** Of the pool; without one it is not there, and asking for it is an error. */
+  readonly pool: Template;
 }
 
 /** Context of cdk.json; its `cpt` is what a user gets who changes nothing. */
@@ -104,7 +109,18 @@ export function synthesize(changes: Record<string, unknown> = {}, options: Synth
       return found;
     };
     const controlBytes = statSync(assembly.getStackByName(control.stackName).templateFullPath).size;
-    return { app, settings, control: template(control.stackName), controlBytes, region };
+    const pool = deployment.pool && template(deployment.pool.stackName);
+    return {
+      app,
+      settings,
+      control: template(control.stackName),
+      controlBytes,
+      region,
+      get pool(): Template {
+        if (pool === undefined) throw new Error('there is no pool in these settings');
+        return pool;
+      },
+    };
   } finally {
     rmSync(outdir, { recursive: true, force: true });
   }
