@@ -20,6 +20,7 @@ from cli import (
     mapping,
     object_starts,
     pausing,
+    pooling,
     profiles,
     redriving,
     reporting,
@@ -83,6 +84,7 @@ app.command()(limiting.limit)
 app.command()(pausing.pause)
 app.command()(pausing.unpause)
 app.add_typer(seats.app, name="seats")
+app.command()(pooling.pool)
 app.command()(cancelling.cancel)
 app.command()(reporting.report)
 app.command()(tearing_down.teardown)

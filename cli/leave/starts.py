@@ -14,13 +14,17 @@ _SO_THAT = "so that it starts nothing while the stacks go"
 
 
 def start_ties(aws: Aws) -> Ties:
-    """Schedules, starts by objects, and windows that still collect: first what is added, then what was deployed."""
+    """Schedules, starts by objects, and windows that still collect: first what is added, then what was deployed.
+
+    Last what would launch nodes of the pool anew.
+    """
     yield from unless_gone(_added_schedules, aws)
     yield from unless_gone(_tenants_schedules, aws)
     yield from unless_gone(_deployed_schedules, aws)
     yield from unless_gone(_added_objects, aws)
     yield from unless_gone(_rules, aws)
     yield from unless_gone(_windows, aws)
+    yield from unless_gone(_pool, aws)
 
 
 def _schedules(aws: Aws) -> StartSchedules:
@@ -82,3 +86,12 @@ def _windows(aws: Aws) -> Ties:
             message = "objects have been collected, of which a transfer is to start"
             delete = partial(client.delete_schedule, Name=name, GroupName=group)
             yield Tie("goes", aws.region, name, message, "its schedule is removed now, and no transfer starts", delete)
+
+
+def _pool(aws: Aws) -> Ties:
+    client, name = aws.client("events"), f"{aws.deployment}-keep-pool"
+    for rule in ({"Name": name}, {"Name": f"{name}-on-change", "EventBusName": aws.deployment}):
+        if client.describe_rule(**rule)["State"] != "DISABLED":
+            message = "the rule, by which nodes of the pool are launched anew, is deleted with the stack of the pool"
+            remedy = "it is disabled now, so that nodes that end stay ended"
+            yield Tie("goes", aws.region, rule["Name"], message, remedy, partial(client.disable_rule, **rule))

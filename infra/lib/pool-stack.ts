@@ -10,6 +10,7 @@ import { DeadLetterQueue, ringForDeadLetters } from './constructs/dead-letter-qu
 import { pythonCode } from './constructs/python-code';
 import { PythonFunction } from './constructs/python-function';
 import { reactTo } from './constructs/reaction';
+import { CONTROL } from './constructs/transfer-events';
 import { Daemons, functionEnvironment } from './function-environment';
 import { poolFunctions } from './functions/pool';
 import { alarmTopicName, arn, functionName, pascalCase, POOL_TABLE, PoolHandler, tableName } from './names';
@@ -31,12 +32,13 @@ export class PoolStack extends Stack {
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
       removalPolicy: RemovalPolicy.DESTROY,
     });
-    this.everyMinute('keep_pool');
+    this.keeping('keep_pool');
     ringForDeadLetters(this, sns.Topic.fromTopicArn(this, 'Alarms', arn('sns', settings.homeRegion, alarmTopicName(settings))));
     new CfnOutput(this, 'PoolTableName', { value: table.tableName, description: 'Table of the pool’s nodes and leases' });
   }
 
-  private everyMinute(handler: PoolHandler): void {
+  /** Each minute, and when transfers come, go or lose a relay. */
+  private keeping(handler: PoolHandler): void {
     const name = functionName(this.settings, handler);
     const { queue } = new DeadLetterQueue(this, `${pascalCase(handler)}DeadLetters`, `${name}-dead-letters`);
     const made = new PythonFunction(this, pascalCase(handler), {
@@ -47,7 +49,17 @@ export class PoolStack extends Stack {
       deadLetterQueue: queue,
       ...poolFunctions(this.settings)[handler],
     });
-    const rule = new events.Rule(this, `${pascalCase(handler)}Rule`, { ruleName: name, schedule: events.Schedule.rate(Duration.minutes(1)) });
-    reactTo(rule, { function: made.function, deadLetterQueue: queue, perishable: true });
+    const reactor = { function: made.function, deadLetterQueue: queue, perishable: true };
+    const schedule = events.Schedule.rate(Duration.minutes(1));
+    reactTo(new events.Rule(this, `${pascalCase(handler)}EachMinute`, { ruleName: name, schedule }), reactor);
+    // What the next minute would find as well: a pool that is too small waits for nobody.
+    reactTo(
+      new events.Rule(this, `${pascalCase(handler)}OnChange`, {
+        ruleName: `${name}-on-change`,
+        eventBus: events.EventBus.fromEventBusName(this, 'Bus', this.settings.name),
+        eventPattern: { source: [CONTROL], detailType: ['Transfer Started', 'Transfer Finished', 'Relay Lost'] },
+      }),
+      reactor,
+    );
   }
 }

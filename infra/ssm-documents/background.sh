@@ -28,7 +28,7 @@ ${lease_properties-}
 END
     # The agent kills a command's process group at its timeout, hence a unit of its own.
     start_unit --unit="$unit" "$@" "$bin" "$role" --command "$command" --ready "$ready" \
-      ${machine:+--machine "$machine"} >&2 9>&-
+      ${machine:+--machine "$machine"} ${steer:+--steer "$steer"} >&2 9>&-
   fi
   release
   "$bin" await-ready "$ready" --seconds 20 || {

@@ -16,6 +16,8 @@ case "$1" in
     # Leases of others go on beside it, whatever this one takes.
     lease_properties="MemoryMax=$lease_memory
 LimitNOFILE=$lease_descriptors"
+    # Where `serve-leases` tells the daemon what it may send, and reads what it has moved.
+    steer="$run"
     start_daemon relay
     ;;
   stop)

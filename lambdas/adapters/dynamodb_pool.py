@@ -91,10 +91,12 @@ class DynamoPoolStore:
         told = self._table.update(self._relay_key(relay), "SET #command = :command", _ITS_LEASE, names, command=command)
         return told is not None
 
-    def renew(self, node: PoolNode, lease: Lease, until: float) -> None:
+    def renew(self, node: PoolNode, lease: Lease, until: float, limit_until: float) -> None:
         """See PoolStore."""
-        names = {"#record": "record", "#until": "until"}
-        self._table.update(self._lease_key(node, lease), "SET #until = :until", _ITS_LEASE, names, until=until)
+        names = {"#record": "record", "#until": "until", "#limit": "limit"}
+        expression = "SET #until = :until, #limit.#until = :limitUntil"
+        values = {"until": until, "limitUntil": limit_until}
+        self._table.update(self._lease_key(node, lease), expression, _ITS_LEASE, names, **values)
 
     def forget_lease(self, node: PoolNode, lease: Lease) -> None:
         """See PoolStore."""

@@ -245,8 +245,8 @@ class PoolStore(Protocol):
     def command(self, relay: Node, command: str) -> bool:
         """Tell the node what the lease's daemon is to do; False where the lease has ended."""
 
-    def renew(self, node: PoolNode, lease: Lease, until: float) -> None:
-        """Put the lease's end off; one that was taken back stays so."""
+    def renew(self, node: PoolNode, lease: Lease, until: float, limit_until: float) -> None:
+        """Put the ends of the lease and of its limit off; one that was taken back stays so."""
 
     def forget_lease(self, node: PoolNode, lease: Lease) -> None:
         """Remove the item of a lease of which nothing runs any more."""

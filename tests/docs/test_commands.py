@@ -25,6 +25,7 @@ NOT_RUN = {
     "tests/e2e/test_cdk_deploy.py deploys over a deployment, and compares",
     r"cpt starts .*": "no bucket of this file's account may start transfers; "
     "tests/e2e/test_collected_starts.py adds, changes and removes a start",
+    r"cpt pool": "this file's account keeps no pool; tests/e2e/test_pool.py has one",
     r"(cpt leave|npx cdk destroy).*": "the account is this file's; tests/e2e/test_leaving.py leaves one",
     r"(sudo )?make bench-.*": "takes minutes, and the machine for itself",
 }

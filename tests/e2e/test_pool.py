@@ -1,16 +1,21 @@
 """Relays that stand before anybody asks: whole executions through a pool of one node in each region."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from cli.main import app
+from lambdas.core.transfer.partition import machine_arn
 from local.cloud import LocalCloud
 from local.config import LocalConfig
 from tests.chaos.extent import only_full
 from tests.e2e.account import HOME, LARGE, OTHER, Account, Run
 from tests.e2e.assembly import synthesized
+from tests.e2e.attacker import Attacker, denied
 from tests.e2e.files import make_files, tree
 from tests.infra.test_permissions import MODULES, OF_THE_POOL, call_graph, granted_by
 
@@ -94,6 +99,8 @@ def test_a_transfer_goes_through_nodes_that_stand_there_and_leaves_them(pooled: 
     assert all(item["leases"] == 0 for item in pooled.items("node#"))
     assert [account.rules("pooled", region) for region in (HOME, OTHER)] == [[], []]
     account.cloud.wait_for(lambda: all("stoppedAt" in lease for lease in pooled.items("lease#")), 20)
+    leases = pooled.items("lease#")
+    assert [lease["applied"] for lease in leases] == [1, 1]
     pooled.keep()
     assert pooled.items("lease#") == []
 
@@ -108,7 +115,7 @@ def test_a_node_that_ends_with_a_lease_on_it_is_replaced_and_nothing_is_lost(poo
     account.cloud.wait_for(lambda: sum("joinedAt" in node for node in account.nodes("bereft")) == 2, 60)
     (lost,) = [item["instanceId"] for item in pooled.items("node#") if item["region"] == HOME and item["leases"]]
     account.cloud.client("ec2", HOME).terminate_instances(InstanceIds=[lost])
-    account.cloud.wait_for(lambda: any("successor" in node for node in account.nodes("bereft")), 120)
+    account.cloud.wait_for(lambda: "LOST" in {node["state"] for node in account.nodes("bereft")}, 60)
     account.limit("bereft", None)
     run = account.wait(arn)
     assert (run.status, run.cause) == ("SUCCEEDED", None)
@@ -134,6 +141,65 @@ def test_of_two_that_want_the_last_lease_one_does_without_it(pooled: Pool, tmp_p
     machines = [lease["machine"] for lease in leases if "endedAt" not in lease]
     assert machines == []
     assert all(item["leases"] == 0 for item in pooled.items("node#"))
+
+
+def test_people_see_nodes_and_whose_leases_are_on_them(pooled: Pool) -> None:
+    pooled.await_free()
+    environment = {
+        "AWS_ENDPOINT_URL": pooled.account.cloud.endpoint,
+        "AWS_ACCESS_KEY_ID": "a",
+        "AWS_SECRET_ACCESS_KEY": "a",
+    }
+    shown = CliRunner().invoke(app, ["--region", HOME, "pool", "--json"], env=environment)
+    assert shown.exit_code == 0, shown.output
+    nodes = [json.loads(line) for line in shown.output.splitlines()]
+    assert {(node["region"], node["state"]) for node in nodes} >= {(HOME, "FREE"), (OTHER, "FREE")}
+    table = CliRunner().invoke(app, ["--region", HOME, "pool"], env={**environment, "COLUMNS": "160"})
+    assert "idle" in table.output
+
+
+def test_a_node_reaches_its_own_leases_and_nothing_else(pooled: Pool) -> None:
+    account = pooled.account
+    pooled.await_free()
+    mine = next(item for item in pooled.items("node#") if item["region"] == HOME and item["state"] == "FREE")
+    other = next(item for item in pooled.items("node#") if item["region"] == OTHER and item["state"] == "FREE")
+    node = Attacker.on(account, mine["instanceId"])
+    assert f"assumed-role/cpt-pool-{HOME}/" in node.client("sts").get_caller_identity()["Arn"]
+    table = node.client("dynamodb")
+    arns = [machine_arn(account.machine, one["region"], one["instanceId"]) for one in (mine, other)]
+    assert table.query(**query_of(arns[0]))["Items"]
+    table.update_item(**said_by(arns[0], "said", "saidAt"))
+    denied(table.query, **query_of(arns[1]))
+    denied(table.query, **query_of(f"pool#{HOME}"))
+    denied(table.update_item, **said_by(arns[1], "said", "saidAt"))
+    denied(table.update_item, **said_by(arns[0], "keepalive", "until"))
+    denied(table.update_item, **said_by(arns[0], "lease#any#source-1-0", "command"))
+    denied(table.update_item, **said_by(f"pool#{HOME}", mine["record"], "saidAt"))
+    denied(table.put_item, TableName="cpt-pool", Item={"machine": {"S": arns[0]}, "record": {"S": "lease#any"}})
+    denied(table.scan, TableName="cpt-pool")
+    denied(
+        table.query, **{**query_of(arns[0]), "TableName": "cpt-transfers", "KeyConditionExpression": "transferId = :m"}
+    )
+    denied(
+        node.client("events").put_events, Entries=[{"Source": "cpt.agent", "DetailType": "Relay Lost", "Detail": "{}"}]
+    )
+
+
+def query_of(machine: str, table: str = "cpt-pool", key: str = "machine") -> dict[str, Any]:
+    """Of the items under one key."""
+    values = {":m": {"S": machine}}
+    return {"TableName": table, "KeyConditionExpression": f"{key} = :m", "ExpressionAttributeValues": values}
+
+
+def said_by(machine: str, record: str, attribute: str) -> dict[str, Any]:
+    """A write of one attribute."""
+    return {
+        "TableName": "cpt-pool",
+        "Key": {"machine": {"S": machine}, "record": {"S": record}},
+        "UpdateExpression": "SET #a = :a",
+        "ExpressionAttributeNames": {"#a": attribute},
+        "ExpressionAttributeValues": {":a": {"N": str(int(time.time()))}},
+    }
 
 
 def test_whoever_leases_and_gives_back_may_write_the_table_and_nobody_else(pooled: Pool) -> None:

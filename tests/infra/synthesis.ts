@@ -50,6 +50,9 @@ export const BUCKETS = [
   },
 ];
 
+/** A pool in one of two regions. */
+export const POOL = { 'us-west-2': { min: 1, max: 4, instanceType: 'c6in.large' } };
+
 export const TWO_REGIONS = { homeRegion: 'us-west-2', regions: { 'us-west-2': {}, 'eu-west-1': {} } };
 
 export interface Synthesis {
@@ -61,6 +64,8 @@ export interface Synthesis {
   readonly region: (region: string) => Template;
   /** What tenants have; absent where there are none. */
   readonly tenants: Template | undefined;
+  /** Of the pool; without one it is not there, and asking for it is an error. */
+  readonly pool: Template;
 }
 
 /** Context of cdk.json; its `cpt` is what a user gets who changes nothing. */
@@ -106,6 +111,7 @@ export function synthesize(changes: Record<string, unknown> = {}, options: Synth
       return found;
     };
     const controlBytes = statSync(assembly.getStackByName(control.stackName).templateFullPath).size;
+    const pool = deployment.pool && template(deployment.pool.stackName);
     return {
       app,
       settings,
@@ -113,6 +119,10 @@ export function synthesize(changes: Record<string, unknown> = {}, options: Synth
       controlBytes,
       region,
       tenants: tenants && template(tenants.stackName),
+      get pool(): Template {
+        if (pool === undefined) throw new Error('there is no pool in these settings');
+        return pool;
+      },
     };
   } finally {
     rmSync(outdir, { recursive: true, force: true });

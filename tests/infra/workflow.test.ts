@@ -7,7 +7,7 @@ import validateAsl from 'asl-validator';
 import { describe, expect, it } from 'vitest';
 import { COPYING_STATES, functionPlaceholder, MEASURING_STATES, pascalCase, STATES } from '../../infra/lib/names';
 import { workflowDefinition } from '../../infra/lib/workflow-definition';
-import { resources, ROOT, synthesize, text } from './synthesis';
+import { POOL, resources, ROOT, synthesize, text } from './synthesis';
 
 interface State {
   readonly Type: string;
@@ -75,7 +75,8 @@ describe('one thing has one name', () => {
     const folder = path.join(ROOT, 'lambdas', 'handlers');
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => /\/[a-z]\w*\.py$/.test(file));
     const modules = files.map((file) => file.replace('.py', '').replace('/', '.'));
-    const functions = Object.values(resources(synthesize().control, 'AWS::Lambda::Function'));
+    const { control, pool } = synthesize({ pool: POOL });
+    const functions = [control, pool].flatMap((stack) => Object.values(resources(stack, 'AWS::Lambda::Function')));
     const invoked = functions.map((one) => text(one.Handler).replace(/^lambdas\.handlers\.(.*)\.handler$/, '$1'));
     expect(modules.sort()).toEqual(invoked.sort());
   });

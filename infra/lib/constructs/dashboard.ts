@@ -50,7 +50,7 @@ export class Dashboard extends Construct {
     );
     dashboard.addWidgets(
       this.graph('Dollars', ['DollarsSpent']),
-      this.graph('Relays', ['RelaysLaunched', 'RelaysLost', 'RelaysStray']),
+      this.graph('Relays', ['RelaysLaunched', 'RelaysLost', 'RelaysStray', 'PoolNodesLost', 'PoolLaunchesRefused']),
       this.graph('Chunks', ['ChunksRetried', 'ChunksGivenUp']),
     );
     dashboard.addWidgets(

@@ -27,7 +27,7 @@ import { daemonObjectArns } from './relay-daemon';
 const CALLER = '${ec2:SourceInstanceARN}';
 
 /** What a node says of its leases and of itself; `control-aws/src/pool.rs` is the other end of it. */
-const SAID_ATTRIBUTES = ['machine', 'record', 'saidAt', 'daemon', 'listeningAt', 'failed', 'stoppedAt'];
+const SAID_ATTRIBUTES = ['machine', 'record', 'saidAt', 'daemon', 'listeningAt', 'failed', 'stoppedAt', 'applied', 'bytes'];
 
 /** A node lives so long after the last word of the pool and the end of its last lease. */
 const SILENT_MINUTES = 15;

@@ -14,7 +14,7 @@ export function poolFunctions(settings: Settings): Readonly<Record<PoolHandler, 
   const { on } = tables(settings);
   return {
     keep_pool: {
-      description: 'Every minute: begins and ends nodes of the pool, and takes back leases of transfers that are over',
+      description: 'Every minute, and as transfers come and go: begins and ends nodes of the pool, and takes back leases of transfers that are over',
       timeout: Duration.minutes(2),
       perishable: true,
       access: [

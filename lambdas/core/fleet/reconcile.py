@@ -39,9 +39,9 @@ class Fleet:
     routes: Sequence[Route]
     nodes: Sequence[Node]
     lent: Mapping[int, int] = field(default_factory=dict)
+    busy: Collection[str] = ()
     pooled: Mapping[int, int] = field(default_factory=dict)
     only_pooled: bool = False
-    busy: Collection[str] = ()
 
 
 @dataclass(frozen=True)

@@ -79,8 +79,8 @@ class Lease(Document):
     lease was given; whatever comes for an earlier one is late and changes nothing.
 
     `relay_id`: of the transfer's relay that it stands for. `command`: the relay command, base64url of its JSON, once
-    the sender's key is known. The node says when it listens, why it does not, and when
-    nothing of the lease runs any more.
+    the sender's key is known. The node says when it listens, why it does not, the number of the limit that it applies,
+    how many bytes it has moved both ways, and when nothing of the lease runs any more.
     """
 
     transfer_id: TransferId
@@ -99,6 +99,8 @@ class Lease(Document):
     failed: str | None = None
     ended_at: float | None = None
     stopped_at: float | None = None
+    applied: Count | None = None
+    bytes: Count = 0
 
     @property
     def is_live(self) -> bool:

@@ -1,4 +1,4 @@
-"""Every minute: each region's pool gets the nodes that are wanted, and leases of transfers that are over end."""
+"""Every minute, and as transfers come and go: each region's pool gets the nodes that are wanted, and leases end."""
 
 from typing import Any
 

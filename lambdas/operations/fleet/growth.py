@@ -77,7 +77,8 @@ def _due(
     """Leases for slots; `before`: the relays that were there when these were wished for."""
     lent = Counter(machine.stage for machine in record.transfer.existing)
     only = record.transfer.request.relays.pool == "only"
-    due = reconcile(Wish(slots=slots), Fleet(routes_of(record.transfer), before, lent, pooled, only), 0.0)
+    fleet = Fleet(routes_of(record.transfer), before, lent, pooled=pooled, only_pooled=only)
+    due = reconcile(Wish(slots=slots), fleet, 0.0)
     return [one for one in due if isinstance(one, Lease)]
 
 

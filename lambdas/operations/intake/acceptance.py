@@ -126,7 +126,7 @@ def _owned(request: TransferRequest, world: World) -> dict[str, Any]:
 
 
 def _not_in_the_pool(request: TransferRequest, regions: Sequence[str], world: World) -> list[str]:
-    """Why a request for relays of the pool alone gets none: it would move on the direct path, and nobody had said so."""
+    """Why a request for relays of the pool alone gets none; it would move on the direct path unsaid."""
     if request.relays.pool != "only":
         return []
     known = ", ".join(sorted(world.env.pool_regions)) or "no region"

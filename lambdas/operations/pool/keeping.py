@@ -12,6 +12,7 @@ from lambdas.core.fleet.relay_node import ENDED_INSTANCE_STATES, LIVE_STATES
 from lambdas.core.places.place import Place
 from lambdas.core.pool import pool_life
 from lambdas.core.pool.pool_node import LIVE, Lease, PoolNode
+from lambdas.core.pool.refresh import LIMIT_SECONDS
 from lambdas.core.pool.size import resized
 from lambdas.operations.fleet.providers import launched
 from lambdas.operations.fleet.providers.pool import LEASE_SECONDS, end_lease
@@ -119,7 +120,7 @@ def _settled(world: World, node: PoolNode) -> int:
             current = next((one for one in world.pool.nodes(node.region) if one.node_id == node.node_id), None)
             ended += current is not None and end_lease(world, current, lease)
         elif lease.is_live:
-            world.pool.renew(node, lease, now + LEASE_SECONDS)
+            world.pool.renew(node, lease, now + LEASE_SECONDS, now + LIMIT_SECONDS)
     return ended
 
 

@@ -102,10 +102,11 @@ def test_a_lease_of_a_node_that_has_ended_ends_alone(pool: PoolStore) -> None:
 def test_a_command_and_a_later_end_are_told_to_a_live_lease(pool: PoolStore) -> None:
     node, lease = given(pool)
     assert pool.command(relay_on(node), "e30")
-    pool.renew(node, lease, 2000.0)
+    pool.renew(node, lease, 2000.0, 1900.0)
     told = pool.lease(relay_on(node))
     assert told is not None
     assert (told.command, told.until) == ("e30", 2000.0)
+    assert told.limit == LeaseLimit(number=1, mb_s=100.0, until=1900.0)
 
 
 def test_what_is_forgotten_is_gone_with_all_that_was_written_for_it(pool: PoolStore) -> None:

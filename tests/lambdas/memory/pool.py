@@ -75,9 +75,10 @@ class MemoryPoolStore:
         self._write(_of(relay), command=command)
         return True
 
-    def renew(self, node: PoolNode, lease: Lease, until: float) -> None:
+    def renew(self, node: PoolNode, lease: Lease, until: float, limit_until: float) -> None:
         """See PoolStore."""
-        self._write(_key(node, lease), until=until)
+        limit = lease.limit.model_copy(update={"until": limit_until})
+        self._write(_key(node, lease), until=until, limit=limit)
 
     def forget_lease(self, node: PoolNode, lease: Lease) -> None:
         """See PoolStore."""

@@ -17,7 +17,7 @@ use super::{CliError, Failure};
 use cpt_control_aws::clients::Setup;
 use cpt_control_aws::pool::{Lease, NodeItems, NodePlace, Said, Standing};
 use cpt_relay::machine::watchdog;
-use cpt_relay::relay::Lifetime;
+use cpt_relay::relay::{Lifetime, steering};
 use cpt_relay::stop::Stop;
 use cpt_relay::thread;
 
@@ -25,8 +25,13 @@ use cpt_relay::thread;
 const LOOK: Duration = Duration::from_millis(500);
 /// Between two words that the node lives: the pool's own look is each minute.
 const SAYING: Duration = Duration::from_secs(10);
+/// Between two words about the bytes of a lease; that it applies a limit is said at once.
+const COUNTING: Duration = Duration::from_secs(10);
 /// Between two renewals of the power-off, which counts in minutes.
 const RENEWING: Duration = Duration::from_secs(30);
+
+/// Of a megabyte.
+const MEGABITS: f64 = 8.0;
 
 /// Serves until it is told to stop; units of leases go on without it.
 pub(super) fn serve(options: &Options) -> Result<ExitCode, CliError> {
@@ -36,7 +41,8 @@ pub(super) fn serve(options: &Options) -> Result<ExitCode, CliError> {
     let stop = Stop::on_signals().map_err(|error| CliError::failed(Failure::Signals, error))?;
     let items = NodeItems::new(place, &stop, &Setup::AWS).map_err(control_error)?;
     let lifetime = options.seconds.map(|seconds| Lifetime::new(Duration::from_secs_f64(seconds)));
-    let mut server = Server { script: script.clone(), leases: HashMap::new() };
+    let home = std::env::var_os("CPT_HOME").map_or_else(|| PathBuf::from("/opt/cpt"), PathBuf::from);
+    let mut server = Server { script: script.clone(), run: home.join("run"), leases: HashMap::new(), steered: HashMap::new() };
     let (mut said_at, mut renewed_at) = (None, None);
     loop {
         watchdog::give_sign();
@@ -48,6 +54,12 @@ pub(super) fn serve(options: &Options) -> Result<ExitCode, CliError> {
                     // What is not written now is said again at the next look.
                     match items.say(&record, said.borrowed(), now()) {
                         Ok(_) => server.was_told(&record, &said),
+                        Err(error) => tracing::warn!(%error, "not said"),
+                    }
+                }
+                for (record, number, bytes) in server.counted(&standing) {
+                    match items.say(&record, Said::Applies { number, bytes }, now()) {
+                        Ok(_) => server.was_counted(&record, number, bytes),
                         Err(error) => tracing::warn!(%error, "not said"),
                     }
                 }
@@ -97,19 +109,35 @@ enum Step {
     Stopped(Option<Word>),
 }
 
+/// What a lease's daemon was told of its limit, and what of it was said.
+#[derive(Default)]
+struct Steered {
+    limit: Option<String>,
+    said: Option<(u64, u64, Instant)>,
+}
+
 struct Server {
     script: PathBuf,
+    /// Beneath it each transfer has a folder.
+    run: PathBuf,
     leases: HashMap<String, (Lease, Step)>,
+    steered: HashMap<String, Steered>,
 }
 
 impl Server {
     /// Starts and stops what is due, and returns what there is to say.
     fn look(&mut self, standing: &Standing, now: f64) -> Vec<(String, Word)> {
         for lease in &standing.leases {
-            self.step(lease, is_wanted(lease, now));
+            let is_wanted = is_wanted(lease, now);
+            if is_wanted {
+                self.steer(lease, now);
+            }
+            self.step(lease, is_wanted);
         }
+        self.steered.retain(|record, _| standing.leases.iter().any(|lease| lease.record == *record));
         // An item that has gone is nobody's lease any more.
-        let gone: Vec<_> = self.leases.keys().filter(|record| standing.leases.iter().all(|lease| lease.record != **record)).cloned().collect();
+        let gone: Vec<_> =
+            self.leases.keys().filter(|record| standing.leases.iter().all(|lease| lease.record != **record)).cloned().collect();
         for record in gone {
             let Some((lease, step)) = self.leases.remove(&record) else { continue };
             if !matches!(step, Step::Stopped(_)) {
@@ -133,6 +161,47 @@ impl Server {
             && word.as_ref() == Some(said)
         {
             *word = None;
+        }
+    }
+
+    /// Tells the daemon of a lease what it may send, before it starts and whenever that changes.
+    fn steer(&mut self, lease: &Lease, now: f64) {
+        let folder = self.run.join(lease.transfer.as_str());
+        let limit = lease.may_send(now).map(|mb_s| format!("{}", mb_s * MEGABITS));
+        let steered = self.steered.entry(lease.record.clone()).or_default();
+        if let Some(text) = limit.filter(|text| steered.limit.as_ref() != Some(text)) {
+            let written = std::fs::create_dir_all(&folder).and_then(|()| steering::write(&folder, steering::LIMIT_FILE, &text));
+            match written {
+                Ok(()) => steered.limit = Some(text),
+                Err(error) => tracing::warn!(lease.record, %error, "the limit cannot be written"),
+            }
+        }
+    }
+
+    /// Limits that daemons apply, and bytes that they have moved, of leases of which that is to be said.
+    fn counted(&self, standing: &Standing) -> Vec<(String, u64, u64)> {
+        let of = |lease: &Lease| {
+            let number = lease.limit?.number;
+            let (applied, bytes) = steering::applied(&self.run.join(lease.transfer.as_str()))?;
+            let steered = self.steered.get(&lease.record)?;
+            if steered.limit.as_ref() != Some(&applied) {
+                return None;
+            }
+            let is_news = steered.said.is_none_or(|(said, before, at)| said != number || (before != bytes && at.elapsed() >= COUNTING));
+            is_news.then(|| (lease.record.clone(), number, bytes))
+        };
+        standing
+            .leases
+            .iter()
+            .filter(|lease| matches!(self.leases.get(&lease.record), Some((_, Step::Started(None)))))
+            .filter_map(of)
+            .collect()
+    }
+
+    /// The table has it.
+    fn was_counted(&mut self, record: &str, number: u64, bytes: u64) {
+        if let Some(steered) = self.steered.get_mut(record) {
+            steered.said = Some((number, bytes, Instant::now()));
         }
     }
 
@@ -233,13 +302,22 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let script = folder.path().join("script.sh");
         let notes = folder.path().join("notes");
-        fs::write(&script, format!("echo \"$1 $SSM_TransferId\" >>{}; [ \"$SSM_Command\" != bad ] || [ $1 = stop ] || {{ echo why >&2; exit 1; }}", notes.display())).unwrap();
-        (folder, Server { script, leases: HashMap::new() })
+        fs::write(
+            &script,
+            format!(
+                "echo \"$1 $SSM_TransferId\" >>{}; [ \"$SSM_Command\" != bad ] || [ $1 = stop ] || {{ echo why >&2; exit 1; }}",
+                notes.display()
+            ),
+        )
+        .unwrap();
+        let run = folder.path().join("run");
+        (folder, Server { script, run, leases: HashMap::new(), steered: HashMap::new() })
     }
 
     fn lease(transfer: &str) -> Lease {
         let transfer = cpt_relay::documents::text::TransferId::new(transfer).unwrap();
-        Lease { record: format!("lease#{}", transfer.as_str()), transfer, command: Some("e30".to_owned()), until: 100.0, is_ended: false, is_stopped: false }
+        let (record, command) = (format!("lease#{}", transfer.as_str()), Some("e30".to_owned()));
+        Lease { record, transfer, command, limit: None, guarantee: 0.0, until: 100.0, is_ended: false, is_stopped: false }
     }
 
     /// Looks until there is something to say.
@@ -304,6 +382,32 @@ mod tests {
         server.was_told("lease#one", &Word::Stopped);
         assert!(server.look(&Standing { leases: vec![one, stopped], wanted_until: 0.0 }, 1.0).is_empty());
         assert_eq!(notes(&folder), "stop one\n");
+    }
+
+    #[test]
+    fn a_daemon_is_told_its_limit_and_what_it_applies_is_said() {
+        let (folder, mut server) = server();
+        let limit = |number, mb_s| Some(cpt_control_aws::pool::Limit { number, mb_s, until: 50.0 });
+        let mut one = Lease { limit: limit(1, 2.5), ..lease("one") };
+        heard(&mut server, std::slice::from_ref(&one), 1.0);
+        server.was_told("lease#one", &Word::Listening);
+        let run = folder.path().join("run/one");
+        let told = || fs::read_to_string(run.join(steering::LIMIT_FILE)).unwrap();
+        assert_eq!(told(), "20");
+        let standing = |lease: &Lease| Standing { leases: vec![lease.clone()], wanted_until: 0.0 };
+        assert!(server.counted(&standing(&one)).is_empty(), "it has said nothing yet");
+        steering::write(&run, steering::APPLIED_FILE, "20 7").unwrap();
+        assert_eq!(server.counted(&standing(&one)), [("lease#one".to_owned(), 1, 7)]);
+        server.was_counted("lease#one", 1, 7);
+        assert!(server.counted(&standing(&one)).is_empty());
+        one.limit = limit(2, 1.0);
+        server.look(&standing(&one), 2.0);
+        assert_eq!(told(), "8");
+        assert!(server.counted(&standing(&one)).is_empty(), "it applies the one before");
+        steering::write(&run, steering::APPLIED_FILE, "8 9").unwrap();
+        assert_eq!(server.counted(&standing(&one)), [("lease#one".to_owned(), 2, 9)]);
+        server.look(&standing(&one), 50.0);
+        assert_eq!(told(), "0", "a limit that nobody renews ends, and there is no guarantee");
     }
 
     #[test]

@@ -33,7 +33,8 @@ cpt-relay: the data plane of Cloud Parallel Transfer
 
 As the control plane calls it (FILE holds a relay-command document):
   cpt-relay scan|probe|delete     --command FILE
-  cpt-relay receive|send|relay    --command FILE [--ready FILE]
+  cpt-relay receive|send          --command FILE [--ready FILE]
+  cpt-relay relay                 --command FILE [--ready FILE] [--steer FOLDER]
   cpt-relay answer ROLE           --command FILE --to PLACE
   cpt-relay make-destination      --command FILE
   cpt-relay await-ready FILE      [--seconds N]

@@ -16,12 +16,13 @@ pub struct Options {
     pub machine: Option<String>,
     /// Where the answer is written.
     pub to: Option<String>,
+    /// Where a relay is told its limit while it runs.
+    pub steer: Option<PathBuf>,
     pub paths: Vec<PathBuf>,
 }
 
-const ROLES: [&str; 11] = [
-    "scan", "delete", "receive", "send", "relay", "probe", "answer", "make-destination", "await-ready", "serve-leases", "hdfs-token",
-];
+const ROLES: [&str; 11] =
+    ["scan", "delete", "receive", "send", "relay", "probe", "answer", "make-destination", "await-ready", "serve-leases", "hdfs-token"];
 /// Longest wait for a ready file: nobody waits a day for a daemon to start.
 const MAX_SECONDS: f64 = 86_400.0;
 
@@ -50,6 +51,7 @@ impl Options {
     fn set(&mut self, name: &str, value: OsString) -> Result<(), String> {
         match name {
             "--command" => self.command = Some(value.into()),
+            "--steer" => self.steer = Some(value.into()),
             "--ready" => self.ready = Some(value.into()),
             "--machine" => self.machine = Some(value.into_string().map_err(|value| format!("--machine is {value:?}; it must be text"))?),
             "--to" => self.to = Some(value.into_string().map_err(|value| format!("--to is {value:?}; it must be text"))?),

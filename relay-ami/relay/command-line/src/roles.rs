@@ -128,7 +128,7 @@ pub(super) fn by_command(options: &Options) -> Result<ExitCode, CliError> {
     if let Some(token) = token {
         token.follow().map_err(|error| CliError::failed(Failure::Signals, error))?;
     }
-    match obey(command, options.machine.as_deref(), &ready, kept, rules, &stop) {
+    match obey(command, options, &ready, kept, rules, &stop) {
         // It was told to stop before it had begun.
         Err(CliError::Failed { class: Failure::ControlUnavailable, .. }) if stop.is_requested() => Ok(ExitCode::SUCCESS),
         result => result,
@@ -137,7 +137,7 @@ pub(super) fn by_command(options: &Options) -> Result<ExitCode, CliError> {
 
 fn obey(
     command: Command,
-    machine: Option<&str>,
+    options: &Options,
     ready: &ReadyFile,
     kept: KeptFiles,
     rules: RateRules,
@@ -199,7 +199,7 @@ fn obey(
             let made = key.and_then(|key| Ok(Sender::new(id, seat, key, rules)?.noting(journal, overflow)));
             send(ready, made, command, stop)
         }
-        Command::Relay(command) => relay(ready, rules, &command, machine, stop),
+        Command::Relay(command) => relay(ready, rules, &command, options, stop),
         Command::ProbeListen(probe) => {
             let addresses: Vec<_> = probe.listen.iter().map(|address| address.0).collect();
             print_probe(&match net::listen(&addresses, stop) {
@@ -330,8 +330,9 @@ fn send(ready: &ReadyFile, made: Result<Sender, CliError>, command: command::Sen
     sender.run((plan, command.plan), command.control.prefix, source.into(), options, control, stop)
 }
 
-fn relay(ready: &ReadyFile, rules: RateRules, command: &command::Relay, machine: Option<&str>, stop: &Stop) -> Result<ExitCode, CliError> {
-    let id = machine.ok_or_else(|| CliError::Usage("relay needs --machine, the instance id of this machine".to_owned()))?;
+fn relay(ready: &ReadyFile, rules: RateRules, command: &command::Relay, options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
+    let id =
+        options.machine.as_deref().ok_or_else(|| CliError::Usage("relay needs --machine, the instance id of this machine".to_owned()))?;
     let told = command.machines.get(id).ok_or_else(|| CliError::Usage(format!("--machine {id}: the command is for others")))?;
     let route_keys: Option<Vec<_>> = command.sender_route_keys.iter().map(|key| peer::route_key_from_text(key.as_str())).collect();
     let route_keys = route_keys.ok_or_else(|| CliError::Usage("senderRouteKeys has one that is no key of 32 bytes".to_owned()))?;
@@ -339,8 +340,9 @@ fn relay(ready: &ReadyFile, rules: RateRules, command: &command::Relay, machine:
     let idle = Duration::from_secs(command.idle_seconds);
     let (transfer, known_as) = (command.transfer_id.clone(), addresses.clone());
     let lifetime = told.time_to_live_seconds.map(|seconds| relay::Lifetime::new(Duration::from_secs(seconds)));
-    let bandwidth = told.bandwidth_limit_mbps.map(Bucket::of_megabits);
-    let config = relay::Config { transfer, route_keys, known_as, idle, lifetime, rules, bandwidth, limits: Limits::RELAY };
+    let steering = options.steer.clone().map(relay::Steering::new);
+    let bandwidth = told.bandwidth_limit_mbps.map(Bucket::of_megabits).or_else(|| steering.as_ref().map(|_| Bucket::unlimited()));
+    let config = relay::Config { transfer, route_keys, known_as, idle, lifetime, rules, bandwidth, steering, limits: Limits::RELAY };
     open_files(descriptors::Role::Relay)?;
     run_relay(config, &listen(&addresses, stop)?, Some(&told.node_id), ready, stop)
 }

@@ -48,12 +48,33 @@ pub struct Lease {
     pub transfer: TransferId,
     /// Relay command, base64url of its JSON; None before the sender's key is known.
     pub command: Option<String>,
+    /// What its daemon may send; None: whatever it can.
+    pub limit: Option<Limit>,
+    /// MB/s to which it falls back when the limit has ended.
+    pub guarantee: f64,
     /// The node ends the lease by itself then.
     pub until: f64,
     /// The control plane has taken it back.
     pub is_ended: bool,
     /// The node has said that nothing of it runs any more.
     pub is_stopped: bool,
+}
+
+/// MB/s until then; the number goes up with each limit that a lease is told.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limit {
+    pub number: u64,
+    pub mb_s: f64,
+    pub until: f64,
+}
+
+impl Lease {
+    /// What its daemon may send at `now`, MB/s, if nothing newer is known: after the limit's end the guarantee, and never more than the
+    /// limit, as others may have been given the rest meanwhile. `core/pool/pool_node.py` says the same.
+    #[must_use]
+    pub fn may_send(&self, now: f64) -> Option<f64> {
+        self.limit.map(|limit| if now < limit.until { limit.mb_s } else { limit.mb_s.min(self.guarantee) })
+    }
 }
 
 /// Everything that is written for this node.
@@ -70,6 +91,11 @@ pub enum Said<'a> {
     Listening,
     Failed(&'a str),
     Stopped,
+    /// The number of the limit that its daemon applies, and the bytes that it has moved both ways.
+    Applies {
+        number: u64,
+        bytes: u64,
+    },
 }
 
 /// The node's own items.
@@ -128,16 +154,22 @@ impl NodeItems {
             Said::Listening => ("listeningAt", number(now)),
             Said::Stopped => ("stoppedAt", number(now)),
             Said::Failed(why) => ("failed", text(shortened(why))),
+            Said::Applies { number: applied, .. } => ("applied", number(applied)),
         };
+        let bytes = if let Said::Applies { bytes, .. } = said { Some(bytes) } else { None };
         let update = self.client.update_item().table_name(&self.place.table);
         let update = update
             .key("machine", text(&self.place.machine))
             .key("record", text(record))
-            .update_expression("SET #name = :value")
+            .update_expression(if bytes.is_some() { "SET #name = :value, #bytes = :bytes" } else { "SET #name = :value" })
             .condition_expression("attribute_exists(#record)")
             .expression_attribute_names("#name", name)
             .expression_attribute_names("#record", "record")
             .expression_attribute_values(":value", value);
+        let update = match bytes {
+            Some(bytes) => update.expression_attribute_names("#bytes", "bytes").expression_attribute_values(":bytes", number(bytes)),
+            None => update,
+        };
         let what = format!("say of {record}: {name}");
         self.calls.tell(&what, async { conditional(&what, update.send().await) })
     }
@@ -150,10 +182,17 @@ fn lease(record: &str, item: &Item) -> Result<Lease> {
         record: record.to_owned(),
         transfer: TransferId::new(transfer).map_err(|why| malformed(record, why))?,
         command: text_of(item, "command").map(str::to_owned),
+        limit: item.get("limit").and_then(|limit| limit.as_m().ok()).and_then(limit),
+        guarantee: number_of(item, "guaranteeMBps").unwrap_or_default(),
         until: number_of(item, "until").ok_or_else(|| missing("until"))?,
         is_ended: item.contains_key("endedAt"),
         is_stopped: item.contains_key("stoppedAt"),
     })
+}
+
+fn limit(map: &Item) -> Option<Limit> {
+    let number = map.get("number")?.as_n().ok()?.parse().ok()?;
+    Some(Limit { number, mb_s: number_of(map, "MBps")?, until: number_of(map, "until")? })
 }
 
 fn text_of<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
@@ -181,7 +220,7 @@ mod tests {
 
     #[test]
     fn a_place_has_three_parts() {
-        let place: NodePlace = "us-west-2 cpt-pool arn:aws:ec2:us-west-2:000000000000:instance/i-1".parse().unwrap();
+        let place: NodePlace = "us-west-2 cpt-pool arn:aws-cn:ec2:us-west-2:000000000000:instance/i-1".parse().unwrap();
         assert_eq!((place.table.as_str(), place.machine.ends_with("/i-1")), ("cpt-pool", true));
         assert!("us-west-2 cpt-pool".parse::<NodePlace>().is_err());
         assert!("us-west-2 cpt-pool i-1".parse::<NodePlace>().unwrap_err().contains("no ARN"));
@@ -191,8 +230,15 @@ mod tests {
     fn a_lease_is_read_from_its_item() {
         let mut item: Item =
             [("transferId", text("first")), ("until", number("1700000000.5"))].map(|(name, value)| (name.to_owned(), value)).into();
-        let read = lease("lease#first", &item).unwrap();
-        assert_eq!((read.until, read.command, read.is_ended, read.is_stopped), (1_700_000_000.5, None, false, false));
+        let read = super::lease("lease#first", &item).unwrap();
+        assert_eq!((read.until, &read.command, read.is_ended, read.is_stopped), (1_700_000_000.5, &None, false, false));
+        assert_eq!(read.may_send(0.0), None);
+        let limit: Item =
+            [("number", number(3)), ("MBps", number("12.5")), ("until", number(100))].map(|(name, value)| (name.to_owned(), value)).into();
+        item.insert("limit".to_owned(), aws_sdk_dynamodb::types::AttributeValue::M(limit));
+        item.insert("guaranteeMBps".to_owned(), number(2));
+        let read = super::lease("lease#first", &item).unwrap();
+        assert_eq!((read.may_send(99.0), read.may_send(100.0)), (Some(12.5), Some(2.0)));
         item.insert("endedAt".to_owned(), number(5));
         item.insert("command".to_owned(), text("e30"));
         let read = lease("lease#first", &item).unwrap();

@@ -2,6 +2,7 @@
 
 mod lifetime;
 pub(crate) mod probe;
+pub mod steering;
 mod stream;
 
 use std::io;
@@ -11,6 +12,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 pub use lifetime::Lifetime;
+pub use steering::Steering;
 
 use crate::defaults;
 use crate::documents::text::TransferId;
@@ -33,6 +35,8 @@ pub struct Config {
     pub rules: RateRules,
     /// The limit of all that is sent, on a machine that does other work too.
     pub bandwidth: Option<Arc<Bucket>>,
+    /// Where whoever has started it tells that limit, and reads what it has moved.
+    pub steering: Option<Steering>,
     pub limits: Limits,
 }
 
@@ -43,13 +47,17 @@ struct Relay {
 }
 
 /// Serves until idle for too long or told to stop; then lets streams end within the deadline.
-pub fn run(config: Config, listeners: &[TcpListener], stop: &Stop) -> io::Result<()> {
+pub fn run(mut config: Config, listeners: &[TcpListener], stop: &Stop) -> io::Result<()> {
     let acceptor = Acceptor::new(config.limits);
+    let mut steering = config.steering.take();
     let relay = Arc::new(Relay { config, streams: AtomicUsize::new(0), moved: AtomicU64::new(0) });
     let mut busy_at = Instant::now();
     while !stop.is_requested() {
         let here = Arc::clone(&relay);
         acceptor.answer(listeners, stop, "stream", move |unauthenticated, socket| stream::serve(&here, unauthenticated, socket));
+        if let (Some(steering), Some(bandwidth)) = (&mut steering, &relay.config.bandwidth) {
+            steering.look(bandwidth, relay.moved.load(Ordering::Relaxed));
+        }
         if relay.streams.load(Ordering::SeqCst) > 0 {
             busy_at = Instant::now();
         } else if busy_at.elapsed() >= relay.config.idle {

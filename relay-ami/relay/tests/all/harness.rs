@@ -272,8 +272,8 @@ impl Transfer {
         let stop = Stop::new().unwrap();
         let (transfer, rules) = (self.id.clone(), RateRules::default());
         let (idle, limits, known_as) = (Duration::from_secs(600), Limits::RELAY, Vec::new());
-        let mut config =
-            relay::Config { transfer, route_keys: vec![self.router_key], known_as, idle, lifetime: None, rules, bandwidth: None, limits };
+        let (route_keys, lifetime, bandwidth, steering) = (vec![self.router_key], None, None, None);
+        let mut config = relay::Config { transfer, route_keys, known_as, idle, lifetime, rules, bandwidth, steering, limits };
         change(&mut config);
         let stopped = stop.clone();
         let thread = std::thread::spawn(move || relay::run(config, &listeners, &stopped).unwrap());

@@ -363,6 +363,7 @@ fn relay(options: &Options, stop: &Stop) -> Result<ExitCode, CliError> {
         lifetime: None,
         rules,
         bandwidth: None,
+        steering: None,
         limits: Limits::RELAY,
     };
     roles::run_relay(config, &listeners, None, &roles::ready_file(options.ready.as_deref())?, stop)
