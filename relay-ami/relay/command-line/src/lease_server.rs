@@ -211,6 +211,8 @@ impl Server {
             None if is_wanted => self.starting(lease),
             None if lease.is_stopped || !(lease.is_ended || lease.command.is_some()) => return,
             None => self.stopping(lease),
+            // Another run of the same transfer has a lease of the same name.
+            Some((_, Step::Stopped(_))) if is_wanted => self.starting(lease),
             Some((_, step)) if is_wanted => Self::started(step),
             Some((_, step)) => self.stopped(lease, step),
         };
@@ -350,6 +352,20 @@ mod tests {
         server.was_told("lease#one", &Word::Stopped);
         assert_eq!(notes(&folder), "start one\nstop one\n");
         assert!(server.look(&Standing::default(), 3.0).is_empty() && server.leases.is_empty());
+    }
+
+    #[test]
+    fn another_run_of_a_transfer_has_a_lease_of_the_same_name() {
+        let (folder, mut server) = server();
+        let one = lease("one");
+        for said in ["start one\nstop one\n", "start one\nstop one\nstart one\nstop one\n"] {
+            heard(&mut server, std::slice::from_ref(&one), 1.0);
+            server.was_told("lease#one", &Word::Listening);
+            let ended = Lease { is_ended: true, ..one.clone() };
+            assert_eq!(heard(&mut server, &[ended], 1.0), [("lease#one".to_owned(), Word::Stopped)]);
+            server.was_told("lease#one", &Word::Stopped);
+            assert_eq!(notes(&folder), said);
+        }
     }
 
     #[test]
