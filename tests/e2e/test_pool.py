@@ -151,8 +151,8 @@ def test_people_see_nodes_and_whose_leases_are_on_them(pooled: Pool) -> None:
     pooled.await_free()
     environment = {
         "AWS_ENDPOINT_URL": pooled.account.cloud.endpoint,
-        "AWS_ACCESS_KEY_ID": "a",
-        "AWS_SECRET_ACCESS_KEY": "a",
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
     }
     shown = CliRunner().invoke(app, ["--region", HOME, "pool", "--json"], env=environment)
     assert shown.exit_code == 0, shown.output
