@@ -16,6 +16,8 @@ from lambdas.core.transfer.partition import machine_arn
 
 _KEYS = frozenset({"machine", "record"})
 _LEASE, _NODE = "lease#", "node#"
+# An earlier run of the transfer may have had a lease of the same name.
+_NOTHING_RUNS = "attribute_not_exists(machine) OR attribute_exists(stoppedAt)"
 _ITS_LEASE = "attribute_exists(#record) AND attribute_not_exists(endedAt)"
 
 
@@ -69,9 +71,7 @@ class DynamoPoolStore:
         expression, condition, names, values = _changing(node, change)
         return self._table.together(
             self._table.updating(_node_key(node), expression, condition, names, **values),
-            self._table.putting(
-                {**self._lease_key(node, lease), **lease.to_document()}, "attribute_not_exists(machine)"
-            ),
+            self._table.putting({**self._lease_key(node, lease), **lease.to_document()}, _NOTHING_RUNS),
         )
 
     def take_back(self, node: PoolNode, change: Change | None, lease: Lease, now: float) -> bool:

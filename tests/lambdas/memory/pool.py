@@ -54,7 +54,7 @@ class MemoryPoolStore:
     def give(self, node: PoolNode, change: Change, lease: Lease) -> bool:
         """See PoolStore."""
         key = _key(node, lease)
-        if key in self.leases or self.change(node, change) is None:
+        if (key in self.leases and self.leases[key].holds_port) or self.change(node, change) is None:
             return False
         self.leases[key] = lease
         return True

@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 
-from lambdas.adapters.records import LaunchRequest
-from lambdas.core.errors import LaunchRefused
 from lambdas.core.fleet import node_life
 from lambdas.core.pool import pool_life
 from lambdas.core.pool.pool_node import PoolNode
@@ -177,20 +175,3 @@ def test_what_ended_long_ago_is_forgotten() -> None:
     cloud.compute[WEST].terminate([node.instance_id])
     keep(cloud, keeping.SHOWN_SECONDS + 120)
     assert node.node_id not in {one.node_id for one in nodes(cloud)}
-
-
-def test_a_zone_without_capacity_is_passed_over_and_none_at_all_is_said() -> None:
-    cloud = cloud_with()
-    cloud.compute[WEST].refusals["c6in.large"] = "InsufficientInstanceCapacity"
-    with pytest.raises(LaunchRefused, match="InsufficientInstanceCapacity"):
-        keep(cloud)
-    cloud.compute[WEST].refusals.clear()
-    assert keep(cloud).started == 1
-
-
-def test_requests_of_nodes_name_no_transfer() -> None:
-    cloud = cloud_with()
-    keep(cloud)
-    request: LaunchRequest = cloud.compute[WEST].launches[0]
-    assert not request.spot
-    assert len(request.client_token) == 64

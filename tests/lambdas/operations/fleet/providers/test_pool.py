@@ -6,6 +6,7 @@ import pytest
 
 from lambdas.core.errors import LaunchRefused, NoCapacity
 from lambdas.core.fleet.membership import RELAY_PORT, Membership, TransferPath
+from lambdas.core.fleet.reconcile import Lease
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.pool import pool_life
 from lambdas.core.transfer.accepted import AcceptedTransfer
@@ -114,6 +115,23 @@ def test_of_two_that_want_the_last_lease_one_looks_again(monkeypatch: pytest.Mon
     assert {relay.provider for relay in relays} == {"pool"}
     assert others[0] not in {relay.instance_id for relay in relays}
     assert leases(cloud)[others[0]] == 2
+
+
+def test_another_run_of_a_transfer_gets_a_lease_once_the_earlier_one_has_stopped() -> None:
+    cloud = cloud_with()
+    accepted = spawn(cloud, pool="only")
+    earlier = cloud.nodes.of("first")
+    pool.take_back(cloud.world, earlier)
+    cloud.nodes.forget("first")
+    record = estimated(cloud.world, "first")
+    wanted = Lease("pool", 0, (1,))
+    assert pool.lease(cloud.world, record, wanted) == [], "its daemon may still run"
+    for relay in earlier:
+        cloud.pool.stops(relay, cloud.clock.now())
+    assert [relay.node_id for relay in pool.lease(cloud.world, record, wanted)] == ["source-1-0"]
+    held = cloud.pool.lease(cloud.nodes.of("first")[0])
+    assert held is not None
+    assert (held.is_live, held.stopped_at, accepted.transfer_id) == (True, None, held.transfer_id)
 
 
 def test_a_port_is_not_given_again_before_its_daemon_has_ended() -> None:
