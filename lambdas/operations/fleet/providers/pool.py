@@ -31,12 +31,10 @@ _ATTEMPTS = 16
 
 def room(world: World, transfer: AcceptedTransfer, stages: Iterable[int]) -> dict[int, int]:
     """How many leases of each stage could be given to a transfer now: one on each node."""
-    own = _own_machines(world, transfer)
-    found = {}
-    for at in stages:
-        stage = stage_at(transfer, at)
-        found[at] = 0 if _is_closed(world, transfer, stage) else len(_open(world, stage, own))
-    return found
+    by_stage = {at: stage_at(transfer, at) for at in stages}
+    is_open = {at: not _is_closed(world, transfer, stage) for at, stage in by_stage.items()}
+    own = _own_machines(world, transfer) if any(is_open.values()) else set()
+    return {at: len(_open(world, stage, own)) if is_open[at] else 0 for at, stage in by_stage.items()}
 
 
 def pairs(world: World, transfer: AcceptedTransfer) -> int:
