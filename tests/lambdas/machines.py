@@ -108,7 +108,8 @@ class MemoryCompute:
             n = len(self.machines) + 1
             net = {WEST: 10, IRELAND: 11}.get(self.region, 12)
             machine = self.add(f"i-{net:x}{n:08x}", f"10.{net}.2.{n}", None, state="pending")
-            machine.transfer_id, machine.role, machine.launched = request.transfer_id, request.role, self._clock.time
+            machine.transfer_id, machine.role = request.transfer_id or "", request.role
+            machine.launched = self._clock.time
             machine.instance = replace(
                 machine.instance, instance_type=request.instance_type, availability_zone=zone, spot=request.spot
             )
