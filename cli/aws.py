@@ -32,6 +32,8 @@ class Aws:
     deployment: str = "cpt"
     endpoint_url: str | None = None
     profile: str | None = None
+    tenant: str | None = None
+    """Whose calls go by his aliases; None: the operator's."""
     _made: dict[tuple[str, ...], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     _making: Lock = field(default_factory=Lock, init=False, repr=False, compare=False)
 
@@ -67,11 +69,12 @@ def home(*, local: bool) -> Aws:
     """The home region, of the running local cloud if `local`."""
     chosen = settings()
     if not local:
-        return Aws(chosen.region, chosen.name, profile=chosen.profile)
+        return Aws(chosen.region, chosen.name, profile=chosen.profile, tenant=chosen.tenant)
     if not STATE_FILE.exists():
         say("cpt: no local cloud is running; start one with `cpt local up`", err=True)
         raise typer.Exit(ExitCode.USAGE)
-    return Aws(chosen.region, chosen.name, json.loads(STATE_FILE.read_text(encoding="utf-8"))["endpoint"])
+    endpoint = json.loads(STATE_FILE.read_text(encoding="utf-8"))["endpoint"]
+    return Aws(chosen.region, chosen.name, endpoint, tenant=chosen.tenant)
 
 
 def enrolled(aws: Aws) -> tuple[str, ...]:

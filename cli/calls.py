@@ -24,8 +24,9 @@ class RefusedError(Exception):
 
 def invoke(aws: Aws, function: str, document: dict[str, Any], seconds: float = SECONDS) -> dict[str, Any]:
     """The answer of the deployment's `function`, for which up to `seconds` are waited; raises RefusedError."""
+    alias = {"Qualifier": aws.tenant} if aws.tenant else {}
     answer = aws.client("lambda", config=Config(read_timeout=seconds)).invoke(
-        FunctionName=f"{aws.deployment}-{function}", Payload=json.dumps(document).encode()
+        FunctionName=f"{aws.deployment}-{function}", Payload=json.dumps(document).encode(), **alias
     )
     body: dict[str, Any] = json.loads(answer["Payload"].read())
     if "FunctionError" in answer:

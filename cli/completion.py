@@ -7,7 +7,7 @@ import typer
 from botocore.exceptions import BotoCoreError, ClientError
 
 from cli.aws import home
-from cli.executions import machine_arn
+from cli.executions import asked_arn
 from cli.options import not_empty
 
 # The latest of a page of executions: whoever presses Tab waits for it.
@@ -18,7 +18,7 @@ def transfer_names(context: typer.Context, incomplete: str) -> list[str]:
     """Return the latest executions whose name begins with what was typed; none where AWS does not answer."""
     try:
         aws = home(local=bool(context.params.get("local")))
-        pages = aws.client("stepfunctions").get_paginator("list_executions").paginate(stateMachineArn=machine_arn(aws))
+        pages = aws.client("stepfunctions").get_paginator("list_executions").paginate(stateMachineArn=asked_arn(aws))
         latest: list[dict[str, Any]] = list(islice((item for page in pages for item in page["executions"]), MOST_NAMES))
     except (BotoCoreError, ClientError, typer.Exit):
         return []  # a line of the shell is no place for an error

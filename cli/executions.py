@@ -19,6 +19,11 @@ def machine_arn(aws: Aws) -> str:
     return f"arn:{partition}:states:{aws.region}:{caller['Account']}:stateMachine:{aws.deployment}-transfer"
 
 
+def asked_arn(aws: Aws) -> str:
+    """ARN by which executions are started and listed: a tenant's alias of the state machine, or the machine itself."""
+    return f"{machine_arn(aws)}:{aws.tenant}" if aws.tenant else machine_arn(aws)
+
+
 def find(aws: Aws, name: str) -> dict[str, Any]:
     """The latest execution of that transfer, else the execution of that name; ends the command where there is none."""
     execution = _of_transfer(aws, name)

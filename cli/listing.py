@@ -13,7 +13,7 @@ from rich.table import Table
 
 from cli.aws import Aws, home
 from cli.console import Text, make_console, say
-from cli.executions import find_by_arn, label, machine_arn, transfer_id
+from cli.executions import asked_arn, find_by_arn, label, transfer_id
 from cli.fitting import Fitted
 from cli.options import AsJson, Local, and_local
 from cli.state_reading import read_state
@@ -87,7 +87,7 @@ def listed(aws: Aws, status: Status | None, limit: int, now: datetime) -> Iterat
     """Up to `limit` executions, the latest first."""
     client = aws.client("stepfunctions")
     chosen = {} if status is None else {"statusFilter": status.upper()}
-    pages = client.get_paginator("list_executions").paginate(stateMachineArn=machine_arn(aws), **chosen)
+    pages = client.get_paginator("list_executions").paginate(stateMachineArn=asked_arn(aws), **chosen)
     for execution in islice((item for page in pages for item in page["executions"]), limit):
         runs = execution["status"] == "RUNNING"
         ended = now if runs else execution["stopDate"]

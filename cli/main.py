@@ -59,12 +59,15 @@ def _of_all_commands(
     profile: Annotated[
         str | None, typer.Option(envvar="CPT_PROFILE", help="Profile of AWS's own settings with the credentials.")
     ] = None,
+    tenant: Annotated[
+        str | None, typer.Option(envvar="CPT_TENANT", metavar="NAME", help="Tenant whose commands these are, if any.")
+    ] = None,
     _: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Move bulk data between two machines in different cloud regions, through relays where these help."""
-    settings.give(region=region, name=deployment, profile=profile)
+    settings.give(region=region, name=deployment, profile=profile, tenant=tenant)
 
 
 app.command(epilog=estimating.EXAMPLES)(estimating.estimate)

@@ -120,7 +120,7 @@ def remove(name: Name, *, local: Local = False, as_json: AsJson = False) -> None
 
 
 def _schedules(aws: Aws) -> StartSchedules:
-    return StartSchedules(aws.client("scheduler"), aws.deployment, machine_arn(aws))
+    return StartSchedules(aws.client("scheduler"), aws.deployment, machine_arn(aws), aws.tenant)
 
 
 def _judged(aws: Aws, written: dict[str, Any]) -> ScheduleStart:

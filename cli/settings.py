@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
@@ -13,30 +14,38 @@ import typer
 
 from cli.console import say
 from cli.exit_codes import ExitCode
+from lambdas.core.documents import TENANT
 
 HERE = Path("cpt.toml")
 CHECKOUT = Path("cdk.json")
-KEYS = ("region", "name", "profile")
+KEYS = ("region", "name", "profile", "tenant")
 DEFAULT_NAME = "cpt"
 # What commands read without a default.
 _CDK_KEYS: tuple[tuple[str, type, str], ...] = (
     ("homeRegion", str, 'the region of the deployment, e.g. "us-west-2"'),
     ("regions", dict, 'the enrolled regions, e.g. {"us-west-2": {}, "eu-west-1": {}}'),
 )
-_TABLE = '[deployment] with region = "us-west-2", and name and profile where they are other than "cpt" and AWS\'s own'
+_TABLE = (
+    '[deployment] with region = "us-west-2", name and profile where they are other than "cpt" and AWS\'s own, and '
+    "tenant where you are of one"
+)
 
-# Options before the command, or their variables CPT_REGION, CPT_DEPLOYMENT and CPT_PROFILE.
+# Options before the command, or their variables CPT_REGION, CPT_DEPLOYMENT, CPT_PROFILE and CPT_TENANT.
 _given: ContextVar[Mapping[str, str]] = ContextVar("given")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Where the deployment is; `regions` are those that cdk.json enrols, None where it was not read."""
+    """Where the deployment is; `regions` are those that cdk.json enrols, None where it was not read.
+
+    `tenant`: whose commands these are; None: the operator's.
+    """
 
     region: str
     name: str
     profile: str | None
     regions: tuple[str, ...] | None
+    tenant: str | None = None
 
 
 def give(**values: str | None) -> None:
@@ -63,7 +72,13 @@ def settings() -> Settings:
     name = known.get("name", DEFAULT_NAME)
     if name != found.get("name", DEFAULT_NAME):
         regions = None
-    return Settings(known["region"], name, known.get("profile"), regions)
+    tenant = known.get("tenant")
+    if tenant is not None and not re.fullmatch(TENANT, tenant):
+        _unusable(
+            f"tenant '{tenant}' is not valid; write --tenant, CPT_TENANT or deployment.tenant as the deployment's "
+            "settings call him: up to 20 lower-case letters and digits, a letter in front"
+        )
+    return Settings(known["region"], name, known.get("profile"), regions, tenant)
 
 
 def user_file() -> Path:

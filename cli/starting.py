@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 from cli.aws import Aws, home
 from cli.calls import refuse
 from cli.console import say
-from cli.executions import is_free, machine_arn
+from cli.executions import asked_arn, is_free
 from cli.given_ends import given_request
 from cli.judging import judge
 from cli.options import AsJson, Local, and_local
@@ -21,6 +21,7 @@ from lambdas.core.documents import TRANSFER_ID
 from lambdas.core.errors import InvalidRequest
 from lambdas.core.intake.starts import MOST_OF_NAME
 from lambdas.core.request.problems import PATTERNS
+from lambdas.core.request.tenancy import prefix_of, problems_of_names
 
 # Of the 80 characters that Step Functions takes: `-dry-run-` and twelve digits take 21.
 MOST_OF_DRY_RUN = 59
@@ -77,10 +78,10 @@ def start(
         document = {**document, "confirmDelete": confirm_delete}
     if document.get("resume") is True and not document.get("name"):
         refuse(InvalidRequest.__name__, "$.name: is missing; say with --name which transfer is to go on")
-    known = _name(document)
+    known = _name(document, aws.tenant)
     judge(aws, document)
     if document.get("dryRun") is True:
-        known, document = _of_dry_run(document)
+        known, document = _of_dry_run(document, aws.tenant)
     started = _resume(aws, known, document) if document.get("resume") is True else _start_new(aws, known, document)
     if as_json:
         say(json.dumps({"name": known, "executionArn": started["executionArn"]}))
@@ -91,19 +92,26 @@ def start(
         watch_to_the_end(aws, started["executionArn"], as_json=as_json)
 
 
-def _name(document: dict[str, Any]) -> str:
+def _name(document: dict[str, Any], tenant: str | None) -> str:
     """The request's, or a new one; ends the command where it is none, before an execution is called so."""
-    name = document.get("name", f"transfer-{uuid.uuid4().hex[:12]}")
+    name = document.get("name", f"{_beginning(tenant)}transfer-{uuid.uuid4().hex[:12]}")
     if not (isinstance(name, str) and re.fullmatch(TRANSFER_ID, name)):
         shown = json.dumps(name, ensure_ascii=False)
         refuse(InvalidRequest.__name__, f"$.name: {shown} is not valid; {PATTERNS[TRANSFER_ID]}")
+    # Whose other names are the deployment knows.
+    if problems := [] if tenant is None else problems_of_names(tenant, name, name, (tenant,)):
+        refuse(InvalidRequest.__name__, "\n".join(problems))
     return name
 
 
-def _of_dry_run(document: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+def _beginning(tenant: str | None) -> str:
+    return "" if tenant is None else prefix_of(tenant)
+
+
+def _of_dry_run(document: dict[str, Any], tenant: str | None) -> tuple[str, dict[str, Any]]:
     """A name that is this dry run's alone, and the request without one: its own stays free for the transfer itself."""
     name, without = document.get("name"), {key: value for key, value in document.items() if key != "name"}
-    base = "transfer" if name is None else f"{name[:MOST_OF_DRY_RUN]}-dry-run"
+    base = f"{_beginning(tenant)}transfer" if name is None else f"{name[:MOST_OF_DRY_RUN]}-dry-run"
     return f"{base}-{uuid.uuid4().hex[:12]}", without
 
 
@@ -138,7 +146,7 @@ def _start(aws: Aws, execution: str, document: dict[str, Any]) -> dict[str, Any]
     try:
         return dict(
             aws.client("stepfunctions").start_execution(
-                stateMachineArn=machine_arn(aws), name=execution, input=json.dumps(document)
+                stateMachineArn=asked_arn(aws), name=execution, input=json.dumps(document)
             )
         )
     except ClientError as error:

@@ -8,6 +8,7 @@ from typing import Any
 from cli.aws import Aws
 from cli.doctor.answers import answer_of
 from cli.leave.tie import Tie, Ties
+from cli.settings import configuration
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Stack:
 
 def find_stacks(aws: Aws) -> list[Stack]:
     """Return all stacks in every region of the account: `cdk.json` may have forgotten one."""
-    found = [_stack(aws, f"{aws.deployment}-control", aws.region)]
+    found = [_stack(aws, f"{aws.deployment}-{part}", aws.region) for part in ("control", "tenants")]
     for entry in aws.client("ec2").describe_regions()["Regions"]:
         region = str(entry["RegionName"])
         found.append(_stack(aws, f"{aws.deployment}-region-{region}", region))
@@ -80,7 +81,12 @@ def stack_ties(aws: Aws, stacks: Iterable[Stack], enrolled: Iterable[str] | None
             undo = partial(update, StackName=stack.name, EnableTerminationProtection=False)
             message = "the stack is protected against termination"
             yield Tie("holds", stack.region, stack.name, message, "the protection is switched off", undo)
-        if enrolled is not None and stack.name not in known:
+        if enrolled is not None and stack.name == f"{aws.deployment}-tenants":
+            if not configuration().get("tenants"):
+                message = "cdk.json names no tenant, so that cdk destroy --all does not know the stack"
+                remedy = f"aws cloudformation delete-stack --region {stack.region} --stack-name {stack.name}"
+                yield Tie("holds", stack.region, stack.name, message, remedy)
+        elif enrolled is not None and stack.name not in known:
             message = "cdk.json does not name its region, so that cdk destroy --all does not know the stack"
             remedy = f"write {stack.region} into regions again, until the stacks are destroyed"
             yield Tie("holds", stack.region, stack.name, message, remedy)

@@ -19,6 +19,7 @@ def start_ties(aws: Aws) -> Ties:
     Last what would launch nodes of the pool anew.
     """
     yield from unless_gone(_added_schedules, aws)
+    yield from unless_gone(_tenants_schedules, aws)
     yield from unless_gone(_deployed_schedules, aws)
     yield from unless_gone(_added_objects, aws)
     yield from unless_gone(_rules, aws)
@@ -31,7 +32,17 @@ def _schedules(aws: Aws) -> StartSchedules:
 
 
 def _added_schedules(aws: Aws) -> Ties:
-    schedules = _schedules(aws)
+    yield from _of_group(aws, _schedules(aws))
+
+
+def _tenants_schedules(aws: Aws) -> Ties:
+    client, prefix = aws.client("scheduler"), f"{aws.deployment}-starts-"
+    for page in client.get_paginator("list_schedule_groups").paginate(NamePrefix=prefix):
+        for tenant in (str(one["Name"]).removeprefix(prefix) for one in page["ScheduleGroups"]):
+            yield from _of_group(aws, StartSchedules(client, aws.deployment, machine_arn(aws), tenant))
+
+
+def _of_group(aws: Aws, schedules: StartSchedules) -> Ties:
     for name in schedules.names():
         message = f"the schedule, which somebody added, is deleted with the group {schedules.group}"
         yield Tie("goes", aws.region, name, message, f"it is removed now, {_SO_THAT}", partial(schedules.remove, name))

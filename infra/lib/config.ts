@@ -2,6 +2,7 @@
 
 import { ConfigurationError, DEFAULTS, Json, judge, KEYS } from './config-schema';
 import { checkTemplates, objectStart, WrittenObjectStart } from './config-starts';
+import { checkTenants, Tenant, tenantWords, TenantTerms } from './config-tenants';
 import { Architecture, partitionOf } from './names';
 
 export { ConfigurationError, DEFAULTS } from './config-schema';
@@ -117,6 +118,7 @@ export interface Settings extends Plain {
   /** Empty where no relay stands before anybody asks. */
   readonly pool: readonly PoolSettings[];
   readonly starts: { readonly objects: readonly ObjectStart[]; readonly schedules: readonly ScheduleStart[] };
+  readonly tenants: readonly Tenant[];
   readonly permissionsBoundary: string | undefined;
 }
 
@@ -132,6 +134,7 @@ interface Written extends Plain {
     readonly schedules?: Entries<Omit<ScheduleStart, 'name' | 'timeZone'> & { readonly timeZone?: string }>;
   };
   readonly pool: Entries<Omit<PoolSettings, 'region' | 'idleSeconds' | 'leasesPerNode'> & Partial<PoolSettings>>;
+  readonly tenants: Entries<TenantTerms>;
   readonly permissionsBoundary: string | null;
 }
 
@@ -156,7 +159,7 @@ export function settingsOf(context: Json, architectures: readonly Architecture[]
 export function readSettings(context: unknown, architectures: readonly Architecture[] = ['x86_64']): Settings {
   const written = withDefaults(parseText(context));
   judge(written);
-  const { regions, buckets, pool, starts, maxCostUsd, permissionsBoundary, ...plain } = written as Written;
+  const { regions, buckets, pool, starts, tenants, maxCostUsd, permissionsBoundary, ...plain } = written as Written;
   const settings = {
     ...plain,
     regions: Object.entries(regions).map(([region, entry], index) => ({ region, network: networkOf(entry, index) })),
@@ -168,9 +171,11 @@ export function readSettings(context: unknown, architectures: readonly Architect
       objects: Object.entries(starts.objects ?? {}).map(([name, start]) => objectStart(name, start, plain.homeRegion)),
       schedules: Object.entries(starts.schedules ?? {}).map(([name, start]) => ({ name, timeZone: 'UTC', ...start })),
     },
+    tenants: Object.entries(tenants).map(([name, terms]) => ({ name, ...terms })),
     permissionsBoundary: permissionsBoundary ?? undefined,
   };
-  for (const check of [checkNetworks, checkInstanceTypes, checkRelayImage, checkBuckets, checkPool, checkTemplates]) check(settings);
+  const checks = [checkNetworks, checkInstanceTypes, checkRelayImage, checkBuckets, checkPool, checkTenants, checkRoom, checkTemplates];
+  for (const check of checks) check(settings);
   return settings;
 }
 
@@ -272,11 +277,10 @@ function checkPool({ pool, regions, instanceTypes }: Settings): void {
   }
 }
 
-// Lambda gives a function 4 KB of environment, of which ten regions with both daemons leave so many bytes for subnets and buckets.
+// Lambda gives a function 4 KB of environment, of which ten regions with both daemons leave so many bytes for subnets, buckets and tenants.
 const ENVIRONMENT_ROOM = 2000;
 
-function checkBuckets(settings: Settings): void {
-  const { buckets, homeRegion, regions, name } = settings;
+function checkBuckets({ buckets, homeRegion, regions, name }: Settings): void {
   buckets.forEach((entry, index) => {
     const key = `cpt.buckets[${index}]`;
     const wrong = (inner: keyof AllowedBucket, remedy: string): ConfigurationError =>
@@ -303,13 +307,28 @@ function checkBuckets(settings: Settings): void {
       throw wrong('bucket', 'it stands there twice with this prefix; write one entry');
     }
   });
-  const bytes = JSON.stringify([enrolledSubnets(settings), bucketWords(settings)]).length;
-  if (bytes > ENVIRONMENT_ROOM) {
+}
+
+/** The setting that is named is the one that makes it too much: buckets, unless these had room before there were tenants. */
+function checkRoom(settings: Settings): void {
+  const { buckets, tenants } = settings;
+  const words = [enrolledSubnets(settings), bucketWords(settings)];
+  const ofBuckets = JSON.stringify(words).length;
+  if (ofBuckets > ENVIRONMENT_ROOM) {
     throw new ConfigurationError(
       'cpt.buckets',
       buckets.map(({ bucket, prefix }) => bucket + '/' + prefix),
-      `with the subnets of cpt.regions it takes ${bytes} bytes, and a function's environment has room for ${ENVIRONMENT_ROOM}: ` +
+      `with the subnets of cpt.regions it takes ${ofBuckets} bytes, and a function's environment has room for ${ENVIRONMENT_ROOM}: ` +
         'name fewer, or shorter prefixes',
+    );
+  }
+  const ofAll = tenants.length > 0 ? JSON.stringify([...words, tenantWords(settings)]).length : ofBuckets;
+  if (ofAll > ENVIRONMENT_ROOM) {
+    throw new ConfigurationError(
+      'cpt.tenants',
+      tenants.map(({ name }) => name),
+      `with the subnets of cpt.regions and cpt.buckets it takes ${ofAll} bytes, and a function's environment has room for ` +
+        `${ENVIRONMENT_ROOM}: name fewer, or set fewer of their terms`,
     );
   }
 }

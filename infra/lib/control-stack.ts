@@ -13,6 +13,7 @@ import { ringForDeadLetters } from './constructs/dead-letter-queue';
 import { EndpointAccess } from './constructs/endpoint-access';
 import { SubscribedTopic } from './constructs/subscribed-topic';
 import { Notifications } from './constructs/notifications';
+import { TenantAliases } from './constructs/tenant-aliases';
 import { SavedQueries } from './constructs/saved-queries';
 import { Functions } from './constructs/functions';
 import { TransferEvents } from './constructs/transfer-events';
@@ -53,6 +54,7 @@ export class ControlStack extends Stack {
     const { bucket } = new ControlBucket(this, 'Control', settings);
     const functions = new Functions(this, 'Functions', settings, daemons);
     const { stateMachine } = new TransferWorkflow(this, 'Workflow', settings, functions.states);
+    if (settings.tenants.length > 0) new TenantAliases(this, 'Tenants', settings, stateMachine);
     const waves = new WavesWorkflow(this, 'Waves', settings, functions.waves);
     const { bus, machineEnds } = new TransferEvents(this, 'Events', settings, functions.reactions);
     const holders = [

@@ -2,6 +2,7 @@
 
 import contract from '../../contracts/function-environment.schema.json';
 import { bucketWords, enrolledSubnets, Settings } from './config';
+import { tenantWords } from './config-tenants';
 import { approvalTopicName, arn, controlBucketName, RegionDaemons, stateMachineArn, tableName } from './names';
 
 /** A value for each key of the contract. */
@@ -38,6 +39,8 @@ export function functionEnvironment(settings: Settings, daemons: Daemons): Funct
     BUCKETS: bucketWords(settings),
     // Without a pool its table does not exist.
     POOL: settings.pool.length > 0 ? settings.pool : undefined,
+    // Where there are none, functions have what they had before there were tenants.
+    TENANTS: settings.tenants.length > 0 ? tenantWords(settings) : undefined,
     // One that may not is left out.
     READ_FILE_SYSTEMS: settings.readFileSystems ? 'true' : undefined,
     REQUIRE_CONSENT: String(settings.requireConsent),

@@ -94,6 +94,19 @@ export const CALLS = [
   'unpause_transfer',
 ] as const;
 
+/** Those of them that a tenant may invoke, by an alias that is called like him. */
+export const CALLS_OF_TENANTS = [
+  'cancel_transfer',
+  'decide_approval',
+  'drain_seat',
+  'estimate_request',
+  'limit_transfer',
+  'pause_transfer',
+  'show_transfers',
+  'teardown_request',
+  'unpause_transfer',
+] as const satisfies readonly (typeof CALLS)[number][];
+
 export type State = (typeof STATES)[number];
 export type MeasuringState = (typeof MEASURING_STATES)[number];
 export type CopyingState = (typeof COPYING_STATES)[number];

@@ -72,6 +72,14 @@ export const UNFINISHED_PREFIX = 'unfinished/';
 /** Prefix of the control bucket under which request documents start transfers; `lambdas/core/intake/starts.py` has it too. */
 export const REQUESTS_PREFIX = 'requests/';
 
+/**
+ * Prefix under which one tenant's request documents lie. No plain folder: it means a tenant also once he is no longer configured,
+ * so what he writes then is refused, and never taken for the operator's. `lambdas/core/intake/starts.py` has it too.
+ */
+export function tenantRequestsPrefix(tenant: string): string {
+  return `${REQUESTS_PREFIX}tenant=${tenant}/`;
+}
+
 /** Prefix of the control bucket under which lists of keys lie; `lambdas/core/ends/key_list.py` has it too. */
 export const KEYS_PREFIX = 'keys/';
 
@@ -197,6 +205,21 @@ export function startsGroupName(settings: Settings): string {
 /** Role of these schedules: whoever may pass it may have transfers started. */
 export function startsRoleName(settings: Settings): string {
   return `${settings.name}-starts-${settings.homeRegion}`;
+}
+
+/** Group of the schedules that a tenant adds; `lambdas/adapters/start_schedules.py` has this and the role's name too. */
+export function tenantStartsGroupName(settings: Settings, tenant: string): string {
+  return `${startsGroupName(settings)}-${tenant}`;
+}
+
+/** Role of these schedules: it reaches his alias of one function. */
+export function tenantStartsRoleName(settings: Settings, tenant: string): string {
+  return `${settings.name}-starts-${tenant}-${settings.homeRegion}`;
+}
+
+/** Managed policy for whoever is of a tenant, and his dashboard. */
+export function tenantPolicyName(settings: Settings, tenant: string): string {
+  return `${settings.name}-tenant-${tenant}`;
 }
 
 /** Name of the relay role and of its instance profile: IAM is global, so the region is part of it. */

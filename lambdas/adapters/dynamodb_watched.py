@@ -26,9 +26,10 @@ class DynamoWatchedTransfers:
         self._transfers = transfers
         self._nodes = nodes
 
-    def running(self) -> Running:
+    def running(self, prefix: str = "") -> Running:
         """See WatchedTransfers."""
-        active = self._transfers.query_first("active = :yes", ACTIVE_INDEXES, yes="yes")
+        indexed = self._transfers.query_first("active = :yes", ACTIVE_INDEXES, yes="yes")
+        active = [item for item in indexed if str(item["transferId"]).startswith(prefix)]
         found = self._batch(item["transferId"] for item in active[:MOST_RUNNING])
         records = {str(item["transferId"]): item for item in found}
         shared = {name: _partition(item) for name, item in records.items()}

@@ -9,6 +9,7 @@ from typing import Any, Literal, cast, get_args
 
 from lambdas.core.ends.allowed_buckets import AllowedBucket
 from lambdas.core.pool.size import PoolSettings
+from lambdas.core.pool.tenant import TenantTerms, parse_tenants
 
 Ids = dict[str, list[str]]
 
@@ -70,6 +71,8 @@ class Environment:
     """EFS and FSx may be asked for the modes and limits of file systems."""
     require_consent: bool
     """Commands reach only ends that their owner has tagged for this deployment."""
+    tenants: Mapping[str, TenantTerms]
+    """Who shares the deployment, by name; empty where everybody is the operator."""
     pool_regions: Mapping[str, PoolSettings] = field(default_factory=dict)
     """What the pool keeps, by region."""
 
@@ -115,6 +118,7 @@ class Environment:
             read_file_systems=read.text("READ_FILE_SYSTEMS", "false") == "true",
             require_consent=read.text("REQUIRE_CONSENT") == "true",
             pool_regions={one.region: one for one in map(PoolSettings.from_document, _list(read.json("POOL", "[]")))},
+            tenants=parse_tenants(cast(list[str], read.json("TENANTS", "[]"))),
         )
 
 

@@ -168,11 +168,14 @@ class Notifications(Protocol):
 class Executions(Protocol):
     """Step Functions."""
 
-    def ended(self, most: int) -> list[Execution]:
-        """Those of the last `most` that have ended, the latest first."""
+    def ended(self, most: int, tenant: str | None = None) -> list[Execution]:
+        """Those of the last `most` that have ended, the latest first; of a tenant those of his alias."""
 
-    def start(self, name: str, request: Any) -> str:
-        """Start one with `request` as its input, unless one of that `name` has been started; its ARN."""
+    def start(self, name: str, request: Any, tenant: str | None = None) -> str:
+        """Start one with `request` as its input, unless one of that `name` has been started; its ARN.
+
+        Through the alias of a `tenant`, where there is one.
+        """
 
     def succeed(self, token: str, output: dict[str, Any]) -> bool:
         """Release a task; False when the token is no longer valid."""
@@ -185,6 +188,9 @@ class Executions(Protocol):
 
     def stop(self, execution_arn: str, error: str, cause: str) -> None:
         """End it, whatever it does; one that has ended is fine."""
+
+    def alias(self, execution_arn: str) -> str | None:
+        """ARN of the alias that it was started through; None where through none. Raises Throttled where unknown."""
 
     def status(self, execution_arn: str) -> str | None:
         """RUNNING, SUCCEEDED, FAILED, …; None when it is unknown."""

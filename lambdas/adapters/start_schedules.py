@@ -47,16 +47,19 @@ class FoundSchedule:
 
 
 class StartSchedules:
-    """Schedules over EventBridge Scheduler; names are those of infra/lib/names.ts."""
+    """Schedules over EventBridge Scheduler, the operator's or a `tenant`'s; names are those of infra/lib/names.ts."""
 
-    def __init__(self, client: Any, deployment: str, state_machine: str) -> None:
+    def __init__(self, client: Any, deployment: str, state_machine: str, tenant: str | None = None) -> None:
         _, partition, _, region, account, *_ = state_machine.split(":")
         self._client, self._deployed = client, f"{deployment}-"
         function = f"{deployment}-start-from-schedule"
-        self.group = f"{deployment}-starts"
-        self._function = f"arn:{partition}:lambda:{region}:{account}:function:{function}"
+        # A tenant's lie in a group of their own, and reach his alias of the function alone.
+        self._tenant, of_tenant = tenant, f"-{tenant}" if tenant else ""
+        self.group = f"{deployment}-starts{of_tenant}"
+        alias = f":{tenant}" if tenant else ""
+        self._function = f"arn:{partition}:lambda:{region}:{account}:function:{function}{alias}"
         self._dead_letters = f"arn:{partition}:sqs:{region}:{account}:{function}-dead-letters"
-        self._role = f"arn:{partition}:iam::{account}:role/{deployment}-starts-{region}"
+        self._role = f"arn:{partition}:iam::{account}:role/{deployment}-starts{of_tenant}-{region}"
 
     def all(self) -> Iterator[FoundSchedule]:
         """Those that were deployed, then those of the group."""
@@ -77,7 +80,9 @@ class StartSchedules:
         return self._find(name, self.group)
 
     def deployed(self, name: str) -> FoundSchedule | None:
-        """One of the settings."""
+        """One of the settings, which are the operator's."""
+        if self._tenant is not None:
+            return None
         found = self._find(f"{self._deployed}{name}", _DEPLOYED_IN)
         return found if found is not None and found.target == self._function else None
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
+from lambdas.core.errors import Throttled
 from lambdas.core.watch.overview import Execution
 
 if TYPE_CHECKING:
@@ -24,18 +25,18 @@ class StepFunctions:
         self._client = client
         self._machine_arn = machine_arn
 
-    def start(self, name: str, request: Any) -> str:
+    def start(self, name: str, request: Any, tenant: str | None = None) -> str:
         """See Executions."""
         try:
-            self._client.start_execution(stateMachineArn=self._machine_arn, name=name, input=json.dumps(request))
+            self._client.start_execution(stateMachineArn=self._asked(tenant), name=name, input=json.dumps(request))
         except ClientError as error:
             if error.response["Error"]["Code"] != "ExecutionAlreadyExists":
                 raise
         return f"{self._machine_arn.replace(':stateMachine:', ':execution:')}:{name}"
 
-    def ended(self, most: int) -> list[Execution]:
+    def ended(self, most: int, tenant: str | None = None) -> list[Execution]:
         """See Executions."""
-        page = self._client.list_executions(stateMachineArn=self._machine_arn, maxResults=most)
+        page = self._client.list_executions(stateMachineArn=self._asked(tenant), maxResults=most)
         return [
             Execution(one["name"], one["status"], one["startDate"].timestamp(), one["stopDate"].timestamp())
             for one in page["executions"]
@@ -60,6 +61,14 @@ class StepFunctions:
         """See Executions."""
         self._client.stop_execution(executionArn=execution_arn, error=error[:MAX_ERROR], cause=cause[:MAX_CAUSE])
 
+    def alias(self, execution_arn: str) -> str | None:
+        """See Executions."""
+        found = self._describe(execution_arn)
+        if found is None:
+            # It answers what it knows, a moment late at times; and without an alias it would be the operator's.
+            raise Throttled(f"Step Functions does not know {execution_arn} yet")
+        return found.get("stateMachineAliasArn")
+
     def status(self, execution_arn: str) -> str | None:
         """See Executions."""
         found = self._describe(execution_arn)
@@ -69,6 +78,9 @@ class StepFunctions:
         """See Executions."""
         found = self._describe(execution_arn)
         return (found.get("error") or "", found.get("cause") or "") if found else ("", "")
+
+    def _asked(self, tenant: str | None) -> str:
+        return f"{self._machine_arn}:{tenant}" if tenant else self._machine_arn
 
     def _describe(self, execution_arn: str) -> "DescribeExecutionOutputTypeDef | None":
         try:

@@ -28,6 +28,7 @@ from lambdas.core.record.transfer_life import Change as TransferChange
 from lambdas.core.record.transfer_record import TransferRecord
 from lambdas.core.seats.answers import Answer
 from lambdas.core.seats.credentials import Issued, SealingKey
+from lambdas.core.spending.tenant_ledger import TenantLedger
 from lambdas.core.survey.whereabouts import SourcePath
 from lambdas.core.transfer.accepted import RECEIVER_PORTS, AcceptedTransfer
 from lambdas.core.transfer.partition import Partition
@@ -111,6 +112,16 @@ class CommonLimitStore(Protocol):
         """Consistent read; version 0 where there never was any."""
 
     def put(self, limits: CommonLimits) -> bool:
+        """Write version n over n-1 (version 1 over none); False when another was faster."""
+
+
+class TenantLedgers(Protocol):
+    """What each tenant's transfers hold of his terms, and have spent this month."""
+
+    def get(self, tenant: str) -> TenantLedger:
+        """Consistent read; version 0 where he never had a transfer."""
+
+    def put(self, tenant: str, ledger: TenantLedger) -> bool:
         """Write version n over n-1 (version 1 over none); False when another was faster."""
 
 
@@ -295,8 +306,11 @@ class TokenStore(Protocol):
 class WatchedTransfers(Protocol):
     """Transfers as people watch them."""
 
-    def running(self) -> Running:
-        """Those that run, in three reads, however many there are; of each what a line of a list says."""
+    def running(self, prefix: str = "") -> Running:
+        """Those that run, in three reads, however many there are; of each what a line of a list says.
+
+        With a `prefix` those alone whose names begin with it.
+        """
 
     def transfer(self, transfer_id: str) -> TransferState | None:
         """One, with all that its records say; None where there is none."""

@@ -21,6 +21,7 @@ from lambdas.adapters.dynamodb_common_limits import DynamoCommonLimits
 from lambdas.adapters.dynamodb_nodes import DynamoNodeStore
 from lambdas.adapters.dynamodb_pool import DynamoPoolStore
 from lambdas.adapters.dynamodb_profiles import DynamoProfileStore
+from lambdas.adapters.dynamodb_tenant_ledgers import DynamoTenantLedgers
 from lambdas.adapters.dynamodb_tokens import DynamoTokenStore
 from lambdas.adapters.dynamodb_transfers import DynamoMirrors, DynamoPathLocks, DynamoTransferStore
 from lambdas.adapters.dynamodb_turns import DynamoLaunchTurns
@@ -59,6 +60,7 @@ class World:
     mirrors: stores.Mirrors
     turns: stores.LaunchTurns
     common_limits: stores.CommonLimitStore
+    tenant_ledgers: stores.TenantLedgers
     agents: stores.AgentRecords
     chunks: stores.ChunkStore
     nodes: stores.NodeStore
@@ -98,6 +100,11 @@ class World:
         """Return how long each hop is measured: what the request says, or the deployment."""
         return float(request.pre_test_seconds or self.env.pre_test_seconds)
 
+    def most_pairs(self, transfer: AcceptedTransfer) -> int:
+        """Return how many pairs a transfer may have at most: what the deployment allows, and its tenant's terms."""
+        most = transfer.most_pairs
+        return self.env.max_pairs if most is None else min(most, self.env.max_pairs)
+
     def key(self, transfer_id: str, name: str) -> str:
         """S3 key of an object that the control plane alone reads and writes."""
         return f"{transfer_prefix(transfer_id)}{name}"
@@ -130,6 +137,7 @@ def world(*, hurried: bool = False) -> World:
         mirrors=DynamoMirrors(table(env.transfers_table)),
         turns=DynamoLaunchTurns(table(env.transfers_table)),
         common_limits=DynamoCommonLimits(table(env.transfers_table)),
+        tenant_ledgers=DynamoTenantLedgers(table(env.transfers_table)),
         agents=DynamoAgentRecords(table(env.transfers_table)),
         chunks=DynamoChunkStore(table(env.chunks_table), clock),
         nodes=DynamoNodeStore(table(env.nodes_table)),

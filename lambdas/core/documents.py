@@ -16,6 +16,9 @@ INSTANCE_TYPE = r"^[a-z0-9-]+\.[a-z0-9-]+$"
 ABSOLUTE_PATH = r"^/[^\x00]*$"
 # Opaque: whoever made it knows what it means. Safe in keys, names of files and tags.
 NAME = r"^[a-z0-9]+(-[a-z0-9]+)*$"
+# Executions of a tenant are named TENANT-…, and rights are granted by that prefix: with a hyphen in it `ab` could read
+# what is of `ab-c`. A letter is in front, as an alias of a state machine or a function may not be a number.
+TENANT = r"^[a-z][a-z0-9]{0,19}$"
 # Of a gitignore, as a file would have it on one line.
 RULE = r"^[^\x00\r\n]*$"
 # Its name, or its number.
@@ -33,6 +36,7 @@ Integer = Annotated[int, BeforeValidator(whole)]
 Count = Annotated[int, BeforeValidator(whole), Field(ge=0)]
 TransferId = Annotated[str, Field(pattern=TRANSFER_ID)]
 PlanId = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+TenantName = Annotated[str, Field(pattern=TENANT)]
 Name = Annotated[str, Field(pattern=NAME, max_length=64)]
 # A route has four stages at most, and so many relays lie on a path.
 MAX_STAGES = 4

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from lambdas.adapters.world import World
 from lambdas.core.errors import CptError
+from lambdas.core.request.tenancy import tenant_of_alias
 from lambdas.core.watch.page import Acts, Theme, message
 from lambdas.runtime.handler import Handler, user_call
 
@@ -27,18 +28,18 @@ def theme_of(event: Mapping[str, Any]) -> Theme:
     return "dark" if isinstance(context, Mapping) and context.get("theme") == "dark" else "light"
 
 
-def acts_of(invoked: str) -> Acts:
-    """The functions of this deployment, by the ARN of one of them."""
+def acts_of(invoked: str, tenant: str | None = None) -> Acts:
+    """The functions of this deployment, by the ARN of one of them; for a tenant his aliases of them."""
     *above, name = invoked.split(":")[:7]
-    prefix = ":".join([*above, name.removesuffix("show-transfers")])
+    prefix, alias = ":".join([*above, name.removesuffix("show-transfers")]), f":{tenant}" if tenant else ""
     return Acts(
-        show=f"{prefix}show-transfers",
-        start=f"{prefix}start-from-schedule",
-        decide=f"{prefix}decide-approval",
-        limit=f"{prefix}limit-transfer",
-        pause=f"{prefix}pause-transfer",
-        unpause=f"{prefix}unpause-transfer",
-        cancel=f"{prefix}cancel-transfer",
+        show=f"{prefix}show-transfers{alias}",
+        start=None if tenant else f"{prefix}start-from-schedule",
+        decide=f"{prefix}decide-approval{alias}",
+        limit=f"{prefix}limit-transfer{alias}",
+        pause=f"{prefix}pause-transfer{alias}",
+        unpause=f"{prefix}unpause-transfer{alias}",
+        cancel=f"{prefix}cancel-transfer{alias}",
     )
 
 
@@ -63,16 +64,22 @@ def _text(written: object) -> str | None:
     return written.strip() or None if isinstance(written, str) else None
 
 
-def page_call(model: type[Input], show: Callable[[Input, Acts, Theme, World], str | dict[str, str]]) -> Handler:
-    """The Lambda of a page. CloudWatch shows a string as HTML, and anything else as JSON or Markdown."""
+def page_call(
+    model: type[Input], show: Callable[[Input, Acts, Theme, World, str | None], str | dict[str, str]]
+) -> Handler:
+    """The Lambda of a page. CloudWatch shows a string as HTML, and anything else as JSON or Markdown.
+
+    Its last argument is the tenant for whom it is shown; None: the operator.
+    """
 
     def handler(event: dict[str, Any], context: LambdaContext) -> Any:
-        acts, theme = acts_of(context.invoked_function_arn), theme_of(event)
+        tenant, theme = tenant_of_alias(context.invoked_function_arn), theme_of(event)
+        acts = acts_of(context.invoked_function_arn, tenant)
 
         def shown(parsed: Input, world: World) -> dict[str, Any]:
-            return {"shown": show(parsed, acts, theme, world)}
+            return {"shown": show(parsed, acts, theme, world, tenant)}
 
-        return user_call(model, shown)(asked(event), context)["shown"]
+        return user_call(model, shown, of_no_transfer=True)(asked(event), context)["shown"]
 
     return handler
 

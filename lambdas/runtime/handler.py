@@ -25,10 +25,12 @@ from lambdas.core.errors import CptError, InvalidRequest, Throttled
 from lambdas.core.fleet.relay_node import ENDED_INSTANCE_STATES
 from lambdas.core.record import transfer_life
 from lambdas.core.request.problems import describe
+from lambdas.core.request.tenancy import tenant_of_alias
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.core.transfer.record_format import format_of, refuse_other
 from lambdas.runtime import idempotency
 from lambdas.runtime.correlation import ReadingStore, run_of
+from lambdas.runtime.tenants import of_his_own
 
 # After any other state a transfer that is closed was swept while the state's function still ran: stopping an execution
 # cancels no function. What that has left is taken down once more, by the reconciler.
@@ -91,7 +93,8 @@ def task_state(stage: str, model: type[Input], run: Callable[[Input, World], Res
             _note(here, _transfer(event) or _transfer(result), stage, left)
         return result
 
-    return _observed(model, staged, _read if stage in LAST_STAGES else _read_of_this_version)
+    read = _read if stage in LAST_STAGES else _read_of_this_version
+    return _observed(model, lambda event, here, _: staged(event, here), read)
 
 
 def event_rule(run: Callable[[BusEvent, World], Result], *, hurried: bool = False, each: bool = False) -> Handler:
@@ -99,7 +102,12 @@ def event_rule(run: Callable[[BusEvent, World], Result], *, hurried: bool = Fals
 
     With `each` what it returns is by transfer, and each transfer gets a line of the log.
     """
-    return _observed(BusEvent, run, hurried=hurried, each=each)
+    return _observed(BusEvent, lambda event, here, _: run(event, here), hurried=hurried, each=each)
+
+
+def tenants_rule(run: Callable[[BusEvent, World, str | None], Result]) -> Handler:
+    """The Lambda of an event that may be a tenant's: then he has it invoked by his alias, and `run` is told."""
+    return _observed(BusEvent, run)
 
 
 def _noting_runs(here: World, about: str | None, runs: dict[str, str]) -> World:
@@ -122,9 +130,9 @@ def raise_broken(**broken: Mapping[str, Exception]) -> None:
         raise error
 
 
-def user_call(model: type[Input], run: Callable[[Input, World], Result]) -> Handler:
-    """The Lambda that a person invokes by name: an input of the wrong form is an InvalidRequest that says how."""
-    return _observed(model, run, _read_from_person)
+def user_call(model: type[Input], run: Callable[[Input, World], Result], *, of_no_transfer: bool = False) -> Handler:
+    """The Lambda that a person invokes by name, a tenant by his alias; a wrong input is an InvalidRequest."""
+    return _observed(model, of_his_own(run, of_no_transfer=of_no_transfer), _read_from_person)
 
 
 def _read(event: dict[str, Any], model: type[Input]) -> Input:
@@ -151,7 +159,7 @@ def _read_from_person(event: dict[str, Any], model: type[Input]) -> Input:
 
 def _observed(
     model: type[Input],
-    run: Callable[[Input, World], Result],
+    run: Callable[[Input, World, str | None], Result],
     read: Callable[[dict[str, Any], type[Input]], Input] = _read,
     *,
     hurried: bool = False,
@@ -168,7 +176,8 @@ def _observed(
             parsed = read(event, model)
             _name(parsed)
             about, runs = _transfer_id(parsed), dict[str, str]()
-            result = run(parsed, _noting_runs(world(hurried=hurried), about, runs))
+            here = _noting_runs(world(hurried=hurried), about, runs)
+            result = run(parsed, here, tenant_of_alias(context.invoked_function_arn))
         metrics.add_metric(name="Completed", unit=MetricUnit.Count, value=1)
         if isinstance(parsed, BusEvent):
             # Nobody else sees what a rule's target returns.
@@ -195,7 +204,9 @@ def failures_named() -> Iterator[None]:
             counts.put({"Throttles": 1})
         elif not isinstance(named, CptError):
             counts.put({"Defects": 1})
-        logger.warning("failed", extra={"error": type(named).__name__, "decision": _decision(named)})
+        # Of our own errors the base class says what to do; anything else is a defect.
+        decision = type(named).__mro__[1].__name__ if isinstance(named, CptError) else "defect"
+        logger.warning("failed", extra={"error": type(named).__name__, "decision": decision})
         if named is error:
             raise
         raise named from error  # the state machine retries by this name
@@ -210,11 +221,6 @@ def _name(parsed: BaseModel) -> None:
         logger.append_keys(run=run_of(transfer))
     if isinstance(parsed, BusEvent) and "chunk" in parsed.detail:
         logger.append_keys(chunk=parsed.detail["chunk"])
-
-
-def _decision(error: Exception) -> str:
-    """The base class that says what to do: ours have one, anything else is a defect."""
-    return type(error).__mro__[1].__name__ if isinstance(error, CptError) else "defect"
 
 
 def _transfer_id(value: object) -> str | None:

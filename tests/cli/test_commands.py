@@ -377,3 +377,22 @@ def test_list_tells_from_where_to_where_and_why_one_failed(account: Account) -> 
     assert line["source"] == "i-0aaaaaaaaaaaaaaa1:/data/run as 2026/run"
     # Of a request that names no ends, and of one that is none, there is nothing to tell.
     assert "source" not in json.loads(cpt("list", "--json").stdout.splitlines()[0])
+
+
+def test_a_tenant_starts_and_lists_through_his_alias_under_names_of_his(account: Account, request_file: Path) -> None:
+    account.tenant = "acme"
+    wrong = cpt("start", request_file)
+    assert (wrong.exit_code, account.started) == (ExitCode.REQUEST, [])
+    assert "'weekly' does not begin with 'acme-', as names of tenant 'acme' do; write 'acme-weekly'" in wrong.output
+    assert cpt("start", request_file, "--name", "acme-weekly").exit_code == ExitCode.SUCCEEDED
+    request_file.write_text(json.dumps(REQUEST))
+    cpt("start", request_file)
+    cpt("start", request_file, "--dry-run")
+    named, nameless, dry = account.started
+    assert {one["stateMachineArn"] for one in account.started} == {f"{MACHINE}:acme"}
+    assert named["name"] == "acme-weekly"
+    assert nameless["name"].startswith("acme-transfer-")
+    assert dry["name"].startswith("acme-transfer-")
+    account.executions.clear()
+    cpt("list")
+    assert account.listed == [f"{MACHINE}:acme"]

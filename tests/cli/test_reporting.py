@@ -31,6 +31,7 @@ class Account:
     refusal: str = "NoSuchKey"
     region: str = "us-west-2"
     deployment: str = "cpt"
+    tenant: str | None = None
 
     def client(self, _service: str) -> "Account":
         return self

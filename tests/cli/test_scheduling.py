@@ -25,7 +25,7 @@ ROLE = f"arn:aws:iam::{ACCOUNT}:role/cpt-starts-{WEST}"
 class Home:
     """What the commands ask of `Aws`: moto's Scheduler, and the settings of the deployment's functions."""
 
-    region, deployment = WEST, "cpt"
+    region, deployment, tenant = WEST, "cpt", None
 
     def client(self, service: str) -> Any:
         return self if service == "lambda" else boto3.client(cast(Any, service), region_name=WEST)
@@ -200,3 +200,14 @@ def test_what_scheduler_alone_can_judge_is_told_by_option(
     answer = add(request_file, "--expression", "cron(30 2 31 2 ? *)")
     assert answer.exit_code == ExitCode.REQUEST
     assert "--expression: 'cron(30 2 31 2 ? *)' in UTC: EventBridge Scheduler refuses it: Invalid" in answer.stderr
+
+
+def test_a_tenants_schedules_lie_in_his_group_and_reach_his_alias_by_his_role(
+    scheduler: Any, request_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scheduler.create_schedule_group(Name="cpt-starts-acme")
+    monkeypatch.setattr(Home, "tenant", "acme")
+    assert add(request_file).exit_code == ExitCode.SUCCEEDED
+    target = scheduler.get_schedule(Name="nightly", GroupName="cpt-starts-acme")["Target"]
+    assert target["Arn"].endswith(":function:cpt-start-from-schedule:acme")
+    assert target["RoleArn"].endswith(f":role/cpt-starts-acme-{WEST}")

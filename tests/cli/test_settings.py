@@ -21,7 +21,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A directory and a home without any file, and an environment without a word."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    for name in ("CPT_REGION", "CPT_DEPLOYMENT", "CPT_PROFILE"):
+    for name in ("CPT_REGION", "CPT_DEPLOYMENT", "CPT_PROFILE", "CPT_TENANT"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -103,3 +103,23 @@ def test_a_file_that_cannot_be_used_is_named_with_what_is_right(text: str, words
 def test_regions_are_those_of_the_checkout_where_it_is_the_one_that_is_meant() -> None:
     write("cdk.json")
     assert enrolled(home(local=False)) == ("us-west-2",)
+
+
+def test_a_tenant_is_said_by_option_variable_or_file(asked: list[Aws], tmp_path: Path) -> None:
+    said: list[tuple[list[str], dict[str, str]]] = [
+        (["--region", "eu-west-1", "--tenant", "acme"], {}),
+        (["--region", "eu-west-1"], {"CPT_TENANT": "beta"}),
+        (["--region", "eu-west-1"], {}),
+        ([], {}),
+    ]
+    tmp_path.joinpath("cpt.toml").write_text(f'{HERE}tenant = "gamma"\n')
+    for words, variables in said:
+        CliRunner().invoke(app, [*words, "list"], env=variables)
+    assert [one.tenant for one in asked] == ["acme", "beta", "gamma", "gamma"]
+
+
+@pytest.mark.parametrize("tenant", ["big-co", "1st", "Acme", "a" * 21])
+def test_what_no_tenant_is_called_is_refused(tenant: str) -> None:
+    answer = CliRunner().invoke(app, ["--region", "eu-west-1", "--tenant", tenant, "list"])
+    assert answer.exit_code == ExitCode.USAGE
+    assert f"tenant '{tenant}' is not valid; write --tenant" in answer.output

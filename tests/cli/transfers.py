@@ -80,11 +80,13 @@ class Account:
     nodes: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     region: str = "us-west-2"
     deployment: str = "cpt"
+    tenant: str | None = None
     started: list[dict[str, Any]] = field(default_factory=list)
     stopped: list[dict[str, Any]] = field(default_factory=list)
     refusal: str | None = None
     used: set[str] = field(default_factory=set)
     denied: set[str] = field(default_factory=set)
+    listed: list[str] = field(default_factory=list)
 
     def client(self, _service: str) -> "Account":
         return self
@@ -128,7 +130,8 @@ class Account:
         return self
 
     def paginate(self, *, stateMachineArn: str, statusFilter: str | None = None) -> Iterator[dict[str, Any]]:  # noqa: N803
-        assert stateMachineArn == MACHINE
+        self.listed.append(stateMachineArn)
+        assert stateMachineArn == (f"{MACHINE}:{self.tenant}" if self.tenant else MACHINE)
         for found in self.executions:  # a page each
             yield {"executions": [found] if statusFilter in (None, found["status"]) else []}
 

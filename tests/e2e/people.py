@@ -52,11 +52,14 @@ def having(account: Account, part: str) -> Person:
     """Somebody with one policy of the deployment, by the output of the stack that names it, and no other permission."""
     stacks = account.aws.client("cloudformation").describe_stacks(StackName="cpt-control")["Stacks"]
     outputs = {one["OutputKey"]: one["OutputValue"] for one in stacks[0]["Outputs"]}
-    role = _role(account, part)
-    account.aws.client("iam").attach_role_policy(
-        RoleName=f"person-{part}", PolicyArn=outputs[f"{part.title()}PolicyArn"]
-    )
-    return _acting(account, role, part)
+    return acting_by(account, part, outputs[f"{part.title()}PolicyArn"])
+
+
+def acting_by(account: Account, name: str, policy: str) -> Person:
+    """Somebody with one managed policy, and no other permission."""
+    role = _role(account, name)
+    account.aws.client("iam").attach_role_policy(RoleName=f"person-{name}", PolicyArn=policy)
+    return _acting(account, role, name)
 
 
 def allowed(account: Account, name: str, statements: list[dict[str, Any]]) -> Person:

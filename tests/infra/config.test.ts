@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import * as path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ConfigurationError, DEFAULTS, readSettings, settingsOf } from '../../infra/lib/config';
+import { tenantWords } from '../../infra/lib/config-tenants';
 import schema from '../../infra/lib/settings.schema.json';
 import { ROOT, shippedContext, TWO_REGIONS } from './synthesis';
 
@@ -17,6 +18,9 @@ const ENDS = {
   source: { instanceId: 'i-0aaaaaaaaaaaaaaa1', region: 'us-west-2', paths: ['/mnt/exports/{key}'] },
   destination: { instanceId: 'i-0bbbbbbbbbbbbbbb2', region: 'eu-west-1', path: '/restore' },
 };
+const tenants = (count: number, terms: object = {}): Record<string, object> =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`a${index}`, terms]));
+const TERMS = { weight: 0.3333333333333, guaranteeMBps: 33.33333333333, limitMBps: 66.66666666666 };
 const MY_DATA = { bucket: 'my-data', prefix: 'backup/', region: 'eu-west-1', read: true };
 const KEY = 'arn:aws:kms:us-west-2:123456789012:key/1234abcd';
 const ELEVEN = Array.from({ length: 11 }, (_, index) => ({ ...MY_DATA, prefix: `p${index}/` }));
@@ -64,6 +68,12 @@ describe('settings', () => {
     const { starts } = readSettings({ ...TWO_REGIONS, starts: { objects: { a: { bucket: 'exports', request } }, schedules } });
     expect(starts.objects[0]?.request).toEqual(request);
     expect(starts.schedules[0]?.request).toEqual(request);
+  });
+
+  it('take tenants, each with what is set for it', () => {
+    const { tenants } = readSettings({ ...TWO_REGIONS, tenants: { acme: { weight: 2, activeTransfers: 4, usdPerMonth: 0.5 }, beta: {} } });
+    expect(tenants).toEqual([{ name: 'acme', weight: 2, activeTransfers: 4, usdPerMonth: 0.5 }, { name: 'beta' }]);
+    expect(tenantWords({ tenants })).toEqual(['acme w=2 t=4 d=0.5', 'beta']);
   });
 
   it('take buckets, of which no right is given that is not written', () => {
@@ -157,6 +167,16 @@ describe('a bad setting is refused by key, value and remedy', () => {
       'cpt.starts.schedules.a.timeZone',
       '"Mars/Olympus"',
     ],
+    ['a tenant with a hyphen', { tenants: { 'big-co': {} } }, 'cpt.tenants', '"big-co"'],
+    ['a tenant that is called like whoever is of none', { tenants: { operator: {} } }, 'cpt.tenants', '"operator"'],
+    ['a tenant that begins with a digit', { tenants: { '1st': {} } }, 'cpt.tenants', '"1st"'],
+    ['a term that no tenant has', { tenants: { acme: { pairs: 2 } } }, 'cpt.tenants.acme.pairs', '2'],
+    ['half a transfer', { tenants: { acme: { activeTransfers: 1.5 } } }, 'cpt.tenants.acme.activeTransfers', '1.5'],
+    ['no dollars', { tenants: { acme: { usdPerMonth: 0 } } }, 'cpt.tenants.acme.usdPerMonth', '0'],
+    ['a start that is called like a tenant’s transfers', { tenants: { a: {} }, starts: { schedules: { 'a-b': { expression: 'rate(1 hour)', request: ENDS } } } }, 'cpt.starts.schedules.a-b', '"a-b"'],
+    ['a guarantee above the limit', { tenants: { acme: { guaranteeMBps: 50, limitMBps: 40 } } }, 'cpt.tenants.acme.guaranteeMBps', '50'],
+    ['more tenants than a stack has room for', { tenants: tenants(36) }, 'cpt.tenants', JSON.stringify(tenants(36))],
+    ['more terms than functions have room for', { tenants: tenants(35, TERMS) }, 'cpt.tenants', JSON.stringify(Object.keys(tenants(35)))],
     ['a bucket without its region', { buckets: [{ bucket: 'my-data' }] }, 'cpt.buckets[0].region', 'missing'],
     ['a bucket by its ARN', bucket({ bucket: 'arn:aws:s3:::my-data' }), 'cpt.buckets[0].bucket', '"arn:aws:s3:::my-data"'],
     ['a directory bucket', bucket({ bucket: 'my-data--usw2-az1--x-s3' }), 'cpt.buckets[0].bucket', '"my-data--usw2-az1--x-s3"'],

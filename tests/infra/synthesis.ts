@@ -64,6 +64,8 @@ export interface Synthesis {
   readonly region: (region: string) => Template;
   /** Of the pool; without one it is not there, and asking for it is an error. */
   readonly pool: Template;
+  /** What tenants have; absent where there are none. */
+  readonly tenants: Template | undefined;
 }
 
 /** Context of cdk.json; its `cpt` is what a user gets who changes nothing. */
@@ -95,7 +97,7 @@ export function synthesize(changes: Record<string, unknown> = {}, options: Synth
   const architectures = ARCHITECTURES.filter((name) => name === 'x86_64' || options.arm64);
   const settings = readSettings({ ...(context.cpt as object), ...changes }, architectures);
   const deployment = addDeployment(app, settings);
-  const { control, regions } = deployment;
+  const { control, tenants, regions } = deployment;
   options.add?.(deployment, settings);
   if (options.nag) Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
   try {
@@ -120,6 +122,7 @@ export function synthesize(changes: Record<string, unknown> = {}, options: Synth
         if (pool === undefined) throw new Error('there is no pool in these settings');
         return pool;
       },
+      tenants: tenants && template(tenants.stackName),
     };
   } finally {
     rmSync(outdir, { recursive: true, force: true });

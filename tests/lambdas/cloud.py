@@ -34,6 +34,7 @@ from tests.lambdas.memory.stores import (
     MemoryNodeStore,
     MemoryPathLocks,
     MemoryProfileStore,
+    MemoryTenantLedgers,
     MemoryTokenStore,
     MemoryTransferStore,
     MemoryWaves,
@@ -69,6 +70,7 @@ class Cloud:
         self.agents.answers = [commands.answers for commands in self.commands.values()]
         self.mirrors = MemoryMirrors()
         self.turns, self.common_limits = MemoryLaunchTurns(), MemoryCommonLimits()
+        self.tenant_ledgers = MemoryTenantLedgers()
         self.watched = MemoryWatchedTransfers()
         self.waves = MemoryWaves()
         self.chunks, self.nodes, self.profiles = MemoryChunkStore(), MemoryNodeStore(), MemoryProfileStore()
@@ -96,6 +98,7 @@ class Cloud:
             mirrors=self.mirrors,
             turns=self.turns,
             common_limits=self.common_limits,
+            tenant_ledgers=self.tenant_ledgers,
             agents=self.agents,
             chunks=self.chunks,
             nodes=self.nodes,

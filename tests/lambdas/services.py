@@ -125,8 +125,9 @@ class MemoryWatchedTransfers:
 
     states: list[TransferState] = field(default_factory=list)
 
-    def running(self) -> Running:
-        running = [state for state in self.states if state.status == "ACTIVE"]
+    def running(self, prefix: str = "") -> Running:
+        own = (state for state in self.states if state.transfer_id.startswith(prefix))
+        running = [state for state in own if state.status == "ACTIVE"]
         return Running(running, len(running))
 
     def transfer(self, transfer_id: str) -> TransferState | None:
@@ -157,14 +158,17 @@ class MemoryExecutions:
     answers: list[tuple[str, Any]] = field(default_factory=list)
     statuses: dict[str, str | None] = field(default_factory=dict)
     started: dict[str, Any] = field(default_factory=dict)
+    tenants: dict[str, str | None] = field(default_factory=dict)
     stopped: dict[str, tuple[str, str]] = field(default_factory=dict)
     over_executions: list[Execution] = field(default_factory=list)
 
-    def ended(self, most: int) -> list[Execution]:
-        return self.over_executions[:most]
+    def ended(self, most: int, tenant: str | None = None) -> list[Execution]:
+        own = [one for one in self.over_executions if tenant is None or self.tenants.get(one.name) == tenant]
+        return own[:most]
 
-    def start(self, name: str, request: Any) -> str:
+    def start(self, name: str, request: Any, tenant: str | None = None) -> str:
         self.started.setdefault(name, request)
+        self.tenants.setdefault(name, tenant)
         return f"{MACHINE.replace(':stateMachine:', ':execution:')}:{name}"
 
     def succeed(self, token: str, output: dict[str, Any]) -> bool:
@@ -182,6 +186,10 @@ class MemoryExecutions:
     def stop(self, execution_arn: str, error: str, cause: str) -> None:
         self.statuses[execution_arn] = "ABORTED"
         self.stopped[execution_arn] = (error, cause)
+
+    def alias(self, execution_arn: str) -> str | None:
+        tenant = self.tenants.get(execution_arn.rpartition(":")[2])
+        return f"{MACHINE}:{tenant}" if tenant else None
 
     def why(self, execution_arn: str) -> tuple[str, str]:
         return self.stopped.get(execution_arn, ("", ""))

@@ -71,6 +71,8 @@ def handler(event, context):
             "calls": calls,
             "remaining": context.get_remaining_time_in_millis(),
         }
+    if action == "invoked":
+        return context.invoked_function_arn
     if action == "import":
         __import__(event["module"])
     if action == "forbidden":

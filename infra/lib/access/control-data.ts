@@ -57,6 +57,18 @@ export function addedStarts(settings: Settings, ...actions: readonly ('GetItem' 
   };
 }
 
+/** What tenants' transfers hold and have spent; `lambdas/adapters/dynamodb_tenant_ledgers.py` has these keys too. */
+export function tenantLedgers(settings: Settings): Access {
+  return {
+    ...table(settings, 'transfers', 'GetItem', 'PutItem'),
+    conditions: {
+      'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['tenant#*'] },
+      // ForAllValues holds for a call that names no key at all.
+      Null: { 'dynamodb:LeadingKeys': 'false' },
+    },
+  };
+}
+
 /** Reads the rules of starts by objects that were deployed. */
 export function readStartRules(settings: Settings): Access[] {
   const rules = (bus: string): string => arn('events', settings.homeRegion, `rule/${bus}${objectStartRuleName(settings, '*')}`);

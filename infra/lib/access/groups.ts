@@ -119,5 +119,6 @@ export function report(settings: Settings): Access[] {
     data.copyNotes(settings, 'GetObject'),
     data.listCopyNotes(settings),
     data.putEvents(settings),
+    ...(settings.tenants.length > 0 ? [data.tenantLedgers(settings)] : []),
   ];
 }

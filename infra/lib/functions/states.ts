@@ -25,6 +25,8 @@ export function stateFunctions(settings: Settings): TransferFunctions {
         on('nodes', 'Query', 'DeleteItem'),
         on('chunks', 'DeleteItem'),
         data.putEvents(settings),
+        // Whose it is: the alias that it was started through.
+        data.describeExecutions(settings),
         ...lookAtMachines(),
       ],
     },

@@ -13,6 +13,8 @@ def differences(before: AcceptedTransfer, now: AcceptedTransfer) -> list[str]:
     """Return what must be as it was, and is not, one line each: which machines, which paths."""
     was, is_ = before.request, now.request
     pairs: list[tuple[str, object, object]] = [
+        # By names alone it could be another's: it may have begun before there were tenants.
+        ("$: tenant", before.tenant, now.tenant),
         *_machines("source", was.source, is_.source),
         (f"$.source.{is_.source.where_field}", was.source.asked_paths, is_.source.asked_paths),
         *_machines("destination", was.destination, is_.destination),

@@ -10,8 +10,11 @@ from pydantic import Field
 from lambdas.core.documents import Count, Document, Handover
 from lambdas.core.errors import InvalidRequest
 from lambdas.core.intake.arrivals import Arrival, order_of
+from lambdas.core.request.tenancy import prefix_of
 
 REQUESTS_PREFIX = "requests/"
+# No plain folder: what a tenant writes who is no longer configured must not pass for the operator's.
+_OF_TENANT = re.compile(r"requests/tenant=([^/]*)/")
 KEY_PLACEHOLDER = "{key}"
 # Step Functions takes no larger input.
 MAX_REQUEST_BYTES = 262_144
@@ -73,8 +76,14 @@ class ObjectCreated(Handover):
     def execution_name(self) -> str:
         """The same for each copy of one event, another one for each write of the key."""
         stored = self.stored
-        stem = stored.key.removeprefix(REQUESTS_PREFIX).removesuffix(_SUFFIX)
-        return execution_name(stem, self.origin, stored.version_id or stored.sequencer)
+        stem = _OF_TENANT.sub("", stored.key).removeprefix(REQUESTS_PREFIX).removesuffix(_SUFFIX)
+        return execution_name(stem, self.origin, stored.version_id or stored.sequencer, tenant=self.tenant)
+
+    @property
+    def tenant(self) -> str | None:
+        """Whose request document it is, by the prefix under which IAM lets him alone write; None: the operator's."""
+        found = _OF_TENANT.match(self.stored.key)
+        return found[1] if found else None
 
 
 class ScheduledStart(Handover):
@@ -91,10 +100,10 @@ class ScheduledStart(Handover):
         """For people and programs that look for where a request came from."""
         return "/".join(["schedule", *([self.group] if self.group else []), self.schedule])
 
-    @property
-    def execution_name(self) -> str:
+    def execution_name(self, tenant: str | None = None) -> str:
         """The same for each copy of one run."""
-        return execution_name(f"{self.schedule}-{self.scheduled_time}", self.origin, self.scheduled_time)
+        told = f"{self.schedule}-{self.scheduled_time}"
+        return execution_name(told, self.origin, self.scheduled_time, tenant=tenant)
 
 
 class PageStart(Document):
@@ -134,8 +143,9 @@ class RequestRefused(Document):
     problems: list[str] = Field(min_length=1)
 
 
-def execution_name(label: str, *identity: str) -> str:
-    """A name that people recognise, and that says by its end which `identity` it is for."""
+def execution_name(label: str, *identity: str, tenant: str | None = None) -> str:
+    """A name that people recognise, and that says by its end which `identity` it is for; a tenant's begins with his."""
+    label = label if tenant is None else f"{prefix_of(tenant)}{label}"
     readable = re.sub(r"[^A-Za-z0-9]+", "-", label).strip("-")[:_LABEL_LENGTH].strip("-") or "request"
     digest = sha256(json.dumps(identity).encode()).hexdigest()[:_DIGEST_LENGTH]
     return f"{readable}-{digest}"

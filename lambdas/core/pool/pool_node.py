@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from lambdas.core.documents import Count, Document, InstanceId, InstanceType, Name, Region, TransferId
-from lambdas.core.pool.tenant import LEAST_WEIGHT, MOST_WEIGHT, MegabytesPerSecond, TenantName
+from lambdas.core.documents import Count, Document, InstanceId, InstanceType, Name, Region, TenantName, TransferId
+from lambdas.core.pool.tenant import LEAST_WEIGHT, MOST_WEIGHT, MegabytesPerSecond
 
 PoolNodeState = Literal["STARTING", "FREE", "SERVING", "DRAINING", "ENDED"]
 LIVE: frozenset[PoolNodeState] = frozenset({"STARTING", "FREE", "SERVING", "DRAINING"})

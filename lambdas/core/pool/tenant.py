@@ -1,32 +1,58 @@
 """Tenants: whose transfers share a pool, and on which terms."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import fsum
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
 from lambdas.core.documents import Count, Document
 
-# Executions are named TENANT-…, and rights are granted by that prefix: a hyphen would let `ab` read what is `ab-c`'s.
-TENANT = r"^[a-z0-9]{1,32}$"
 # A weight of 1 000 beside one of 0.0001 is a ratio that no rate can show.
 LEAST_WEIGHT, MOST_WEIGHT = 0.0001, 1000.0
 
-TenantName = Annotated[str, Field(pattern=TENANT)]
 MegabytesPerSecond = Annotated[float, Field(ge=0)]
 
 
 class TenantTerms(Document):
     """What a deployment grants one tenant; MB/s are of all its transfers together, in one region's pool.
 
-    `limit_mb_s`: None is no limit. `active`: so many of its transfers may have relays of the pool at once; None: any.
+    `limit_mb_s`: None is no limit. `active`: so many of its transfers may run at once; None: any. `relays`: so many
+    relays may they have at once; None: as many as the deployment allows each. `usd_per_month`: dollars that those which
+    start in one month (UTC) may cost together; None: any amount.
     """
 
     weight: Annotated[float, Field(ge=LEAST_WEIGHT, le=MOST_WEIGHT)] = 1.0
     guarantee_mb_s: MegabytesPerSecond = Field(default=0.0, alias="guaranteeMBps")
     limit_mb_s: Annotated[float, Field(gt=0)] | None = Field(default=None, alias="limitMBps")
-    active: Annotated[Count, Field(ge=1)] | None = None
+    active: Annotated[Count, Field(ge=1)] | None = Field(default=None, alias="activeTransfers")
+    relays: Count | None = None
+    usd_per_month: Annotated[float, Field(gt=0)] | None = None
+
+
+# As the environment of functions has them (infra/lib/config-tenants.ts).
+_LETTERS = {
+    "w": "weight",
+    "g": "guaranteeMBps",
+    "l": "limitMBps",
+    "t": "activeTransfers",
+    "r": "relays",
+    "d": "usdPerMonth",
+}
+_WHOLE = frozenset("tr")
+
+
+def parse_tenants(texts: Iterable[str]) -> dict[str, TenantTerms]:
+    """Tenants by name, from texts such as `acme w=2 t=4 d=500`; raises KeyError or ValueError for others."""
+    return dict(map(_parsed, texts))
+
+
+def _parsed(text: str) -> tuple[str, TenantTerms]:
+    name, *words = text.split(" ")
+    terms: dict[str, Any] = {}
+    for letter, value in (word.split("=", 1) for word in words):
+        terms[_LETTERS[letter]] = int(value) if letter in _WHOLE else float(value)
+    return name, TenantTerms.from_document(terms)
 
 
 def guarantee_problems(terms: Mapping[str, TenantTerms], standing_mb_s: float, region: str) -> list[str]:

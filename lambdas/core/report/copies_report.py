@@ -26,6 +26,7 @@ def build(
     restored = record.restores.spent_usd if record.restores else 0.0
     return Report(
         transfer_id=transfer.transfer_id,
+        tenant=transfer.tenant,
         run=transfer.run,
         execution_arn=transfer.execution_arn,
         started_at=transfer.execution_started_at,

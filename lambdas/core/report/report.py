@@ -10,7 +10,7 @@ from lambdas.core.chunks.events import Copied
 from lambdas.core.chunks.progress import Progress
 from lambdas.core.chunks.skipped import Skipped
 from lambdas.core.copies.summary import Copies
-from lambdas.core.documents import Count, Document, InstanceId, Region
+from lambdas.core.documents import Count, Document, InstanceId, Region, TenantName
 from lambdas.core.estimate.dry_run import DryRun
 from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.estimate.profiling import Measured
@@ -94,6 +94,7 @@ class Report(Document):
 
     schema_version: Literal[1] = 1
     transfer_id: str
+    tenant: TenantName | None = None
     run: Annotated[int, Field(ge=1)] = 1
     execution_arn: str
     started_at: float | None = None
@@ -219,6 +220,7 @@ def build(
     is_verified = verified and skipped is None and not unreadable
     return Report(
         transfer_id=transfer.transfer_id,
+        tenant=transfer.tenant,
         run=transfer.run,
         execution_arn=transfer.execution_arn,
         started_at=started,

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from lambdas.core.documents import MAX_TRANSIT_REGIONS, Document, Region, TransferId
+from lambdas.core.documents import MAX_TRANSIT_REGIONS, Count, Document, Region, TenantName, TransferId
 from lambdas.core.ends.bucket import DestinationBucket, SourceBucket
 from lambdas.core.places.machines import EndMachine, ExistingRelay, TransitRegion
 from lambdas.core.request.request import TransferRequest
@@ -42,6 +42,10 @@ class AcceptedTransfer(Document):
     apart: list[tuple[Region, Region]] = Field(default_factory=list)
     """`transit`: third regions of routes, in an order that never changes; `apart`: borders that no route can cross."""
     receiver_port: int = RECEIVER_PORTS[0]
+    tenant: TenantName | None = None
+    """Whose it is, by the alias that its execution was started through; None: the operator's."""
+    most_pairs: Count | None = None
+    """Pairs that its tenant's terms leave it; None: as many as the deployment allows."""
 
     @model_validator(mode="before")
     @classmethod

@@ -19,10 +19,10 @@ Theme = Literal["light", "dark"]
 
 @dataclass(frozen=True)
 class Acts:
-    """ARNs of the functions that a person's clicks call; each is its own right."""
+    """ARNs of the functions that a person's clicks call; each is its own right. `start`: None where none is shown."""
 
     show: str
-    start: str
+    start: str | None
     decide: str
     limit: str
     pause: str

@@ -97,4 +97,4 @@ def _of_copies(event: EstimateRequest, request: TransferRequest) -> str:
     return f"{words}a dry run (dryRun: true) lists them, and says what they would take"
 
 
-handler = user_call(EstimateRequest, estimate_request)
+handler = user_call(EstimateRequest, estimate_request, of_no_transfer=True)

@@ -6,6 +6,7 @@ from typing import Literal
 from lambdas.adapters.world import World
 from lambdas.core.documents import Document, TransferId
 from lambdas.core.request.labels import Label
+from lambdas.core.request.tenancy import prefix_of
 from lambdas.core.watch.page import Acts, Theme, message, overview_page, transfer_page, waves_page
 from lambdas.runtime.dashboard import page_call
 
@@ -26,16 +27,28 @@ class ShowTransfers(Document):
     label: Label | None = None
 
 
-def show_transfers(event: ShowTransfers, acts: Acts, theme: Theme, world: World) -> str | dict[str, str]:
-    """HTML, or words about the widget."""
+def show_transfers(
+    event: ShowTransfers, acts: Acts, theme: Theme, world: World, tenant: str | None = None
+) -> str | dict[str, str]:
+    """HTML, or words about the widget; of a tenant's transfers alone, where it is shown for one."""
     if event.describe:
         return {"markdown": DESCRIPTION}
     if event.transfer_id is None:
+        if tenant is not None:
+            return _of_tenant(tenant, event.label, acts, theme, world)
         return _of_many(event.label, acts, theme, world)
     state = world.watched.transfer(event.transfer_id)
     if state is None:
         return message(f"There are no records of '{event.transfer_id}'.", theme, error=True)
-    return transfer_page(state, acts, theme, world.waves.of(state.label) if state.label else None)
+    # Waves are the operator's.
+    return transfer_page(state, acts, theme, world.waves.of(state.label) if state.label and not tenant else None)
+
+
+def _of_tenant(tenant: str, label: str | None, acts: Acts, theme: Theme, world: World) -> str:
+    if label is not None:
+        return message("Waves are shown to whoever runs the deployment.", theme, error=True)
+    running, ended = world.watched.running(prefix_of(tenant)), world.executions.ended(MOST_ENDED, tenant)
+    return overview_page(running, ended, world.clock.now(), acts, theme)
 
 
 def _of_many(label: str | None, acts: Acts, theme: Theme, world: World) -> str:

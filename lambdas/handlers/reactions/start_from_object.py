@@ -15,7 +15,7 @@ def start_from_object(event: BusEvent, world: World) -> dict[str, Any]:
     key, name = created.stored.key, created.execution_name
     if created.is_folder:
         return {"ignored": key}
-    if created.request is not None:
+    if created.request is not None:  # a template of the deployment's settings, which are the operator's
         return start(world, created.origin, name, lambda: starts.filled(created.request, key)).to_document()
     if not starts.is_request(key):
         return {"ignored": key}
@@ -24,7 +24,7 @@ def start_from_object(event: BusEvent, world: World) -> dict[str, Any]:
         starts.refuse_size(created.stored.size)
         return starts.read_document(b"\n".join(world.objects.lines(key)))
 
-    answer = start(world, created.origin, name, read)
+    answer = start(world, created.origin, name, read, created.tenant)
     beside = starts.started_key if isinstance(answer, RequestStarted) else starts.error_key
     world.objects.put(beside(key), answer.to_json().encode())
     return answer.to_document()

@@ -4,17 +4,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from lambdas.adapters.world import World
+from lambdas.core.errors import InvalidRequest
 from lambdas.core.intake.starts import PageStart, ScheduledStart
+from lambdas.core.request.tenancy import problems_of_names
 from lambdas.operations.intake.acceptance import accept
 from lambdas.operations.intake.starting import start
 from lambdas.runtime.dashboard import also_by_click
-from lambdas.runtime.handler import BusEvent, event_rule, user_call
+from lambdas.runtime.handler import BusEvent, tenants_rule, user_call
 
 
-def start_from_schedule(event: BusEvent, world: World) -> dict[str, Any]:
-    """A run that comes twice starts once, since the execution's name is made from schedule and scheduled time."""
+def start_from_schedule(event: BusEvent, world: World, tenant: str | None = None) -> dict[str, Any]:
+    """A run that comes twice starts once, since the execution's name is made from schedule and scheduled time.
+
+    `tenant`: by whose alias it was invoked, which is all that the role of his schedules may do.
+    """
     due = ScheduledStart.from_document(event.detail)
-    return start(world, due.origin, due.execution_name, lambda: due.request).to_document()
+    return start(world, due.origin, due.execution_name(tenant), lambda: due.request, tenant).to_document()
 
 
 def start_from_page(click: PageStart, world: World) -> dict[str, Any]:
@@ -25,6 +30,8 @@ def start_from_page(click: PageStart, world: World) -> dict[str, Any]:
     document = click.read()
     request = accept(document, world).request
     execution = click.execution_name(request.name)
+    if wrong := problems_of_names(None, execution, request.name or execution, world.env.tenants):
+        raise InvalidRequest(wrong)
     arn = world.executions.start(execution, document)
     return {"transferId": request.name or execution, "executionArn": arn}
 
@@ -36,5 +43,5 @@ def _words(done: Mapping[str, Any]) -> str:
 
 
 handler = also_by_click(
-    event_rule(start_from_schedule), _words, texts=["request"], clicks=user_call(PageStart, start_from_page)
+    tenants_rule(start_from_schedule), _words, texts=["request"], clicks=user_call(PageStart, start_from_page)
 )

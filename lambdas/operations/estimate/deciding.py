@@ -109,7 +109,8 @@ def _more(world: World, record: Estimated, seen: Sight, verdict: Verdict) -> tup
         return 0, f"{first_contact.MOST_LAUNCHES} launches are the most"
     # Rows end where the ends were expected to be full; what was seen since may need more.
     is_free = record.transfer.request.relays.wanted == "auto"
-    most = world.env.max_pairs if is_free else min(world.env.max_pairs, record.estimate.rows[-1].pairs)
+    allowed = world.most_pairs(record.transfer)
+    most = allowed if is_free else min(allowed, record.estimate.rows[-1].pairs)
     if seen.pairs >= most:
         return 0, f"{route.are(most)} the most"
     progress = reports.of_sender(world, record.transfer)

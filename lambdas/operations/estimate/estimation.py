@@ -109,7 +109,7 @@ def estimate_for(
     if survey:
         figures = file_systems.with_file_systems(figures, mounted, mounts.load_of(transfer, survey))
     if request.has_bucket:
-        most_relays = 0 if aim.brings_nothing else world.env.max_pairs
+        most_relays = 0 if aim.brings_nothing else world.most_pairs(transfer)
         figures = _with_bucket(figures, transfer, size_bytes, survey, files, machines, most_relays)
         figures = offers.with_limit(figures, limit)
     direct, relayed = cross_zone.figures(transfer)
@@ -148,7 +148,7 @@ def estimate_for(
         requested=aim.requested,
         pre_test=aim.pre_test,
         objective=aim.objective,
-        most_pairs=0 if aim.brings_nothing else world.env.max_pairs,
+        most_pairs=0 if aim.brings_nothing else world.most_pairs(transfer),
         pre_test_seconds=world.pre_test_seconds(request),
         notes=notes.of_prices(transfer, types, market, terms.now),
         whole=whole_time(world.profiles.get(TRANSFERS, transfer.region_pair), elapsed),

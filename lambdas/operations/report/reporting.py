@@ -19,7 +19,7 @@ from lambdas.operations.chunks import entry_list, skipped
 from lambdas.operations.copies import finishing
 from lambdas.operations.report.learning import learn, look_beside
 from lambdas.operations.seats import reports
-from lambdas.operations.spending import metering
+from lambdas.operations.spending import metering, tenants
 
 
 def write(
@@ -66,6 +66,9 @@ def write(
     world.objects.put(world.key(transfer_id, "report.html"), render(document, files).encode())
     # A report that is written again is no news.
     is_first = record.teardown is not None and record.status not in ENDED
+    if record.teardown is not None:
+        # Before it is closed: whoever finds it closed may take it that its tenant has been told what it cost.
+        tenants.settle(world, transfer, document.cost.total)
     others = look_beside(world, record, tally) if is_first else None
     closed = (
         world.transfers.change(transfer, transfer_life.close(document.status))
@@ -93,6 +96,8 @@ def _of_copies(world: World, record: TransferRecord, failure: Failure | None, *,
     world.objects.put(key, json.dumps(document.to_document()).encode())
     world.objects.put(world.key(record.transfer.transfer_id, "report.html"), render(document, None).encode())
     is_first = record.teardown is not None and record.status not in ENDED
+    if record.teardown is not None:
+        tenants.settle(world, record.transfer, document.cost.total)
     if record.teardown is not None and not world.transfers.change(
         record.transfer, transfer_life.close(document.status)
     ):

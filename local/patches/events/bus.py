@@ -127,7 +127,9 @@ def _to_lambda(arn: str, payload: Any, *, by_role: bool = False) -> None:
         raise LookupError(f"function {name} does not exist")
     if not by_role and not _may_invoke(function):
         raise PermissionError(f"function {name} has no permission for events.amazonaws.com")
-    lambda_svc.invoke_async_with_retry(lambda_svc._execution_record_for_config(function, config), payload)
+    # Of an alias the emulator has the configuration of its version, which does not say who was invoked.
+    invoked = {**config, "FunctionArn": arn}
+    lambda_svc.invoke_async_with_retry(lambda_svc._execution_record_for_config(function, invoked), payload)
 
 
 def _may_invoke(function: dict[str, Any]) -> bool:

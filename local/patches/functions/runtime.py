@@ -101,6 +101,7 @@ def install(config: LocalConfig, state: StateDir, endpoint: str, calls: Calls) -
                     "requestId": request_id,
                     "seconds": timeout,
                     "traceId": options.get("trace_id"),
+                    "invoked": options.get("invoked", self.config["FunctionArn"]),
                 }
                 self._process().stdin.write(json.dumps(request) + "\n")
                 answer = self._read(timeout)
@@ -194,7 +195,9 @@ def _answer(function: dict[str, Any], event: Any, request_id: str) -> dict[str, 
     if worker is None:
         return {"refused": dict(lambda_svc._throttle_response(reason_code=str(reason), msg="Rate Exceeded."))}
     try:
-        return dict(worker.invoke(event, request_id, trace_id=lambda_svc._xray_trace_id_for_invocation(config)))
+        # One process serves all aliases of its version: each invocation says through which it came.
+        told = {"trace_id": lambda_svc._xray_trace_id_for_invocation(config), "invoked": config["FunctionArn"]}
+        return dict(worker.invoke(event, request_id, **told))
     finally:
         lambda_runtime.release_worker(worker)
 
@@ -234,7 +237,6 @@ def _environment(config: dict[str, Any], state: StateDir, code: Path, endpoint: 
         "AWS_LAMBDA_LOG_STREAM_NAME": "local",
         "AWS_LAMBDA_INITIALIZATION_TYPE": "on-demand",
         "_HANDLER": config["Handler"],
-        "LOCAL_FUNCTION_ARN": config["FunctionArn"],
         "AWS_REGION": region,
         "AWS_DEFAULT_REGION": region,
         "AWS_ENDPOINT_URL": endpoint,

@@ -46,11 +46,11 @@ OF_ALL_SERVICES = ("endpoints", "partitions", "sdk-default-configuration", "_ret
 class Context:
     """The context object of one invocation."""
 
-    def __init__(self, request_id: str, seconds: float) -> None:
+    def __init__(self, request_id: str, seconds: float, invoked: str) -> None:
         self.function_name = os.environ["AWS_LAMBDA_FUNCTION_NAME"]
         self.function_version = os.environ["AWS_LAMBDA_FUNCTION_VERSION"]
         self.memory_limit_in_mb = os.environ["AWS_LAMBDA_FUNCTION_MEMORY_SIZE"]
-        self.invoked_function_arn = os.environ["LOCAL_FUNCTION_ARN"]
+        self.invoked_function_arn = invoked
         self.log_group_name = os.environ["AWS_LAMBDA_LOG_GROUP_NAME"]
         self.log_stream_name = os.environ["AWS_LAMBDA_LOG_STREAM_NAME"]
         self.aws_request_id = request_id
@@ -233,7 +233,7 @@ def answer(handler: Any, request: dict[str, Any], queued: float) -> str:
     if request["traceId"]:
         os.environ["_X_AMZN_TRACE_ID"] = request["traceId"]
     try:
-        result = handler(request["event"], Context(request["requestId"], request["seconds"]))
+        result = handler(request["event"], Context(request["requestId"], request["seconds"], request["invoked"]))
         return json.dumps({"status": "ok", "result": result, "queuedSeconds": queued_seconds() - queued})
     except Exception as error:  # noqa: BLE001 - AWS reports whatever a handler raises
         traceback.print_exc()

@@ -4,8 +4,10 @@ AWS authorises RunInstances on the instance, volume, interface, image, subnet, g
 condition keys, CreateTags for the tags it sets, PassRole for the role it hands over, and GetParameters for the
 parameter that names the image; the ARN of a shared subnet has its owner's account; rules on the group, and new ones
 with tags on the rule; SendCommand on document and instances with their tags; PutEvents for each entry with its source
-and detail type; DescribeFileSystems of EFS on the file system that it names; calls with an instance's credentials carry
-its ARN; and a bucket policy sees calls as made over TLS.
+and detail type; DescribeFileSystems of EFS on the file system that it names; an invocation on the function's ARN with
+the alias or version that it names, which no grant on the function alone covers; a call that names an alias or a version
+of a state machine on the machine's own ARN, with that as a condition key of several values; calls with an instance's
+credentials carry its ARN; and a bucket policy sees calls as made over TLS.
 A refusal names the resource that was refused.
 Emulator: checks one resource per call, with request tags only, and takes its plain endpoint for an insecure channel.
 """
@@ -59,6 +61,10 @@ EVENT_RULE_ACTIONS = {f"events:{verb}Rule" for verb in ("Put", "Describe", "Enab
 }
 
 
+# arn:aws:lambda:REGION:ACCOUNT:function:NAME
+FUNCTION_COLONS = 6
+
+
 @dataclass(frozen=True)
 class Check:
     """One question to the policies."""
@@ -102,6 +108,8 @@ def _noting(
     if service == "s3" and place(path)[1]:
         return arn(*place(path))
     resource = _extract(service, method, path, headers, body, params, region, account)
+    if service == "lambda":
+        resource = qualified(resource, parameter(params, "Qualifier"))
     if service == "scheduler":
         resource = resource.replace(":schedule/default/", f":schedule/{group_of(params, body)}/")
     return resource
@@ -182,6 +190,8 @@ def role_may(role_arn: str, action: str, resource: str) -> bool:
 
 def checks_of(action: str, params: Params, body: bytes, scope: Scope, plain: Check) -> list[Check]:
     """Return what AWS asks the policies about this call; empty where one question is enough."""
+    if action.startswith("states:"):
+        return [of_machine(plain)]
     if action == "ec2:RunInstances":
         return run_instances(params, scope)
     if action == "ec2:TerminateInstances":
@@ -211,6 +221,23 @@ def checks_of(action: str, params: Params, body: bytes, scope: Scope, plain: Che
         quota = f"{asked.get('ServiceCode')}/{asked.get('QuotaCode')}"
         return [Check(action, f"arn:aws:servicequotas:{scope.region}:{scope.account}:{quota}")]
     return []
+
+
+def qualified(function: str, qualifier: str | None) -> str:
+    """ARN of a function with the alias or version that a call names beside it; one that has it already stays."""
+    return f"{function}:{qualifier}" if qualifier and function.count(":") == FUNCTION_COLONS else function
+
+
+def of_machine(plain: Check) -> Check:
+    """The question about a state machine itself, where a call names an alias or a version of it.
+
+    Step Functions Developer Guide, "Authorization for versions and aliases".
+    """
+    qualifier = plain.resource.partition(":stateMachine:")[2].partition(":")[2]
+    if not qualifier:
+        return plain
+    resource = plain.resource.removesuffix(f":{qualifier}")
+    return Check(plain.action, resource, {**plain.context, "states:StateMachineQualifier": [qualifier]})
 
 
 def run_instances(params: Params, scope: Scope) -> list[Check]:

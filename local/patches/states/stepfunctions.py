@@ -19,6 +19,7 @@ from typing import Any
 
 from local.facts import fact
 from local.patches.replace import override
+from local.patches.states import aliases
 from local.patches.states.definitions import problems
 from local.patches.states.engine import Execution, callbacks, parser, to_json_str
 from local.patches.upstream import responses, stepfunctions
@@ -47,6 +48,7 @@ def install(endpoint: str) -> None:
     failures.install()
     nested.install()
     states_clients.install(endpoint)
+    aliases.install()
     jsonata.install()
     override(callbacks.CallbackEndpoint, setup_heartbeat_endpoint=_setup_heartbeat)
     override(
@@ -105,13 +107,15 @@ def start_execution(data: Json) -> Any:
     known = stepfunctions._executions.get(f"{arn.replace(':stateMachine:', ':execution:')}:{name}") if arn else None
     if known and known["status"] == "RUNNING" and known["input"] == text:
         return responses.json_response({"executionArn": known["executionArn"], "startDate": known["startDate"]})
+    aliases.remember(str(data.get("stateMachineArn", "")))
     return _start(data)
 
 
 def run_execution(arn: str) -> None:
     """Run one execution to its end, on the thread that the emulator made for it."""
     record = stepfunctions._executions[arn]
-    machine = stepfunctions._state_machines[record["stateMachineArn"]]
+    record.update(aliases.of_started())
+    machine = aliases.published(stepfunctions._state_machines[record["stateMachineArn"]], record)
     region, account = arn.split(":")[3:5]
     execution = Execution(
         name=record["name"],
@@ -180,6 +184,7 @@ def delete_state_machine(data: Json) -> Any:
         if record and record["stateMachineArn"] == data.get("stateMachineArn"):
             record["status"] = "ABORTED"
             execution.stop(datetime.now(UTC), None, None)
+    aliases.forget(str(data.get("stateMachineArn", "")))
     return _delete(data)
 
 

@@ -44,9 +44,9 @@ def schedule(name: str, group: str, **target: str) -> None:
 @mock_aws
 def test_those_of_the_group_are_named_and_removed_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
     client = boto3.client("scheduler", region_name=WEST)
-    for group in ("cpt-starts", "cpt-test-starts"):
+    for group, name in (("cpt-starts", "nightly"), ("cpt-test-starts", "nightly"), ("cpt-starts-acme", "of-acme")):
         client.create_schedule_group(Name=group)
-        schedule("nightly", group)
+        schedule(name, group)
     order: list[str] = []
 
     def stop(_: Aws) -> list[Tie]:
@@ -59,8 +59,11 @@ def test_those_of_the_group_are_named_and_removed_and_no_others(monkeypatch: pyt
     monkeypatch.setattr(leaving, "ties", lambda *_: [])
     looked = CliRunner().invoke(app, ["leave", "--json"])
     assert looked.exit_code == ExitCode.SUCCEEDED
-    [tie] = [json.loads(line) for line in looked.stdout.splitlines()]
-    assert (tie["status"], tie["about"], tie["byCpt"]) == ("goes", "nightly", True)
+    ties = [json.loads(line) for line in looked.stdout.splitlines()]
+    assert [(one["status"], one["about"], one["byCpt"]) for one in ties] == [
+        ("goes", "nightly", True),
+        ("goes", "of-acme", True),
+    ]
     assert CliRunner().invoke(app, ["leave", "--yes", "--json"]).exit_code == ExitCode.SUCCEEDED
     assert [one["GroupName"] for one in client.list_schedules()["Schedules"]] == ["cpt-test-starts"]
     # What they started meanwhile is seen by the last look.

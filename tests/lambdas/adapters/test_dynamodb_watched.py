@@ -31,6 +31,8 @@ def test_what_its_ends_have_written_is_read_with_it(tables: dict[str, Table]) ->
     assert (one.delivered_bytes, one.status) == (300, "ACTIVE")
     assert one.moved == running.states[1].moved is not None
     assert watched.transfer("absent") is None
+    ones = watched.running("t001")
+    assert ([state.transfer_id for state in ones.states], ones.count) == (["t001"], 1)
 
 
 def test_many_are_three_reads(tables: dict[str, Table], monkeypatch: pytest.MonkeyPatch) -> None:

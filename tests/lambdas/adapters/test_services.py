@@ -306,6 +306,30 @@ def test_execution_says_with_which_error_and_cause_it_ended() -> None:
     assert [steps.why(arn) for _ in range(3)] == [("Cancelled", "wrong disk"), ("", ""), ("", "")]
 
 
+def test_an_execution_that_is_not_known_yet_is_nobodys_until_it_is() -> None:
+    client, stubber = stub("stepfunctions")
+    arn = "arn:aws:states:us-west-2:000000000000:execution:cpt-transfer:acme-a"
+    known = {"executionArn": arn, "stateMachineArn": MACHINE, "startDate": 0, "status": "RUNNING"}
+    stubber.add_client_error("describe_execution", "ExecutionDoesNotExist")
+    stubber.add_response("describe_execution", {**known, "stateMachineAliasArn": f"{MACHINE}:acme"})
+    stubber.add_response("describe_execution", known)
+    steps = StepFunctions(client, MACHINE)
+    with pytest.raises(Throttled, match="does not know"):
+        steps.alias(arn)
+    assert [steps.alias(arn), steps.alias(arn)] == [f"{MACHINE}:acme", None]
+
+
+def test_a_tenants_executions_are_started_and_listed_through_his_alias() -> None:
+    client, stubber = stub("stepfunctions")
+    arn = "arn:aws:states:us-west-2:000000000000:execution:cpt-transfer:acme-a"
+    asked = {"stateMachineArn": f"{MACHINE}:acme", "name": "acme-a", "input": "{}"}
+    stubber.add_response("start_execution", {"executionArn": arn, "startDate": 0}, asked)
+    stubber.add_response("list_executions", {"executions": []}, {"stateMachineArn": f"{MACHINE}:acme", "maxResults": 5})
+    steps = StepFunctions(client, MACHINE)
+    assert steps.start("acme-a", {}, "acme") == arn
+    assert steps.ended(5, "acme") == []
+
+
 def test_execution_is_started_once_by_its_name() -> None:
     client, stubber = stub("stepfunctions")
     asked = {"stateMachineArn": MACHINE, "name": "a", "input": '{"source": {}}'}

@@ -15,7 +15,14 @@ from lambdas.adapters.dynamodb_transfers import DynamoTransferStore
 from lambdas.adapters.dynamodb_turns import DynamoLaunchTurns
 from lambdas.adapters.dynamodb_waves import DynamoWaves
 from lambdas.adapters.records import ControlToken
-from lambdas.adapters.stores import AgentRecords, CommonLimitStore, LaunchTurns, NodeStore, TokenStore, WavesStore
+from lambdas.adapters.stores import (
+    AgentRecords,
+    CommonLimitStore,
+    LaunchTurns,
+    NodeStore,
+    TokenStore,
+    WavesStore,
+)
 from lambdas.core.chunks.events import TransferFailed
 from lambdas.core.fleet import node_life
 from lambdas.core.fleet.common_limit import CommonLimits, Sharer, shared

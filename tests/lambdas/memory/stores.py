@@ -19,6 +19,7 @@ from lambdas.core.intake import destination_lock
 from lambdas.core.intake.destination_lock import Busy, Holding, Way
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import TransferRecord
+from lambdas.core.spending.tenant_ledger import TenantLedger
 from lambdas.core.survey.whereabouts import SourcePath
 from lambdas.core.transfer.accepted import RECEIVER_PORTS, AcceptedTransfer
 from lambdas.core.transfer.record_format import machines_of
@@ -181,6 +182,24 @@ class MemoryCommonLimits:
         held = limits.version == self._limits.version + 1
         if held:
             self._limits = limits
+        return held
+
+
+class MemoryTenantLedgers:
+    """TenantLedgers."""
+
+    def __init__(self) -> None:
+        self._ledgers: dict[str, TenantLedger] = {}
+
+    def get(self, tenant: str) -> TenantLedger:
+        """See TenantLedgers."""
+        return self._ledgers.get(tenant, TenantLedger())
+
+    def put(self, tenant: str, ledger: TenantLedger) -> bool:
+        """See TenantLedgers."""
+        held = ledger.version == self.get(tenant).version + 1
+        if held:
+            self._ledgers[tenant] = ledger
         return held
 
 

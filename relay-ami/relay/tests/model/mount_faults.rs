@@ -21,11 +21,12 @@ pub enum MountFault {
 }
 
 impl MountFault {
-    pub fn draw(random: &mut Random) -> Self {
+    pub fn draw_old(random: &mut Random) -> Self {
+        Self::Old(1 + random.below(3) as u64)
+    }
+
+    pub fn draw_lost(random: &mut Random) -> Self {
         let times = 1 + random.below(3) as u64;
-        if random.one_in(2) {
-            return Self::Old(times);
-        }
         let call = random.pick(&[Call::Small, Call::Large, Call::Directory, Call::Note, Call::Sync]);
         Self::Lost(call, times, random.pick(&[Errno::IO, Errno::STALE, Errno::NOENT, Errno::TIMEDOUT]))
     }
@@ -51,8 +52,6 @@ impl World {
     /// The destination as the receiver of this run sees it.
     pub fn destination(&mut self, run: &Run) -> Box<dyn Destination> {
         match (&self.home.place, run.mount) {
-            // What somebody has changed since is seen by no look at what was.
-            (Place::Memory(_), Some(MountFault::Old(_))) if run.has_changes() => self.home.place.destination(),
             (Place::Memory(memory), Some(fault)) => {
                 // What is not done after some tries is named.
                 let lost = matches!(fault, MountFault::Lost(..));

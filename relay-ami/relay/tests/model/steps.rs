@@ -104,10 +104,17 @@ impl Run {
     };
 
     pub fn draw(random: &mut Random) -> Self {
+        let run = Self::draw_changes(random);
+        // Few runs are without changes, and what somebody has changed is seen by no look at what was.
+        let mount = match run.has_changes() {
+            true => random.one_in(3).then(|| MountFault::draw_lost(random)),
+            false => (!random.one_in(4)).then(|| MountFault::draw_old(random)),
+        };
+        Self { mount, ..run }
+    }
+
+    fn draw_changes(random: &mut Random) -> Self {
         let mut run = Self { lanes: 1 + u32::try_from(random.below(3)).unwrap(), readback: random.one_in(4), ..Self::PLAIN };
-        if random.one_in(3) {
-            run.mount = Some(MountFault::draw(random));
-        }
         if random.one_in(12) {
             run.leased = Some(1 << (12 + random.below(8)));
         }

@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from lambdas.core.pool.tenant import TenantTerms, guarantee_problems
+from lambdas.core.pool.tenant import TenantTerms, guarantee_problems, parse_tenants
 
 
 def terms(guarantee: float, limit: float | None = None) -> TenantTerms:
@@ -27,18 +27,38 @@ def test_a_guarantee_above_the_tenants_own_limit_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("weight", 0), ("weight", 1001), ("guaranteeMBps", -1), ("limitMBps", 0), ("active", 0)]
+    ("key", "value"),
+    [
+        ("weight", 0),
+        ("weight", 1001),
+        ("guaranteeMBps", -1),
+        ("limitMBps", 0),
+        ("activeTransfers", 0),
+        ("relays", -1),
+        ("usdPerMonth", 0),
+    ],
 )
 def test_what_no_tenant_can_have_is_refused_by_its_key(key: str, value: float) -> None:
     with pytest.raises(ValidationError, match=key):
         TenantTerms.from_document({key: value})
 
 
-def test_terms_are_read_as_people_write_them() -> None:
-    written = {"weight": 2, "guaranteeMBps": 50, "limitMBps": 200, "active": 3}
-    assert TenantTerms.from_document(written).to_document() == {
-        "weight": 2.0,
-        "guaranteeMBps": 50.0,
-        "limitMBps": 200.0,
-        "active": 3,
+def test_terms_are_read_as_people_write_them_and_as_functions_have_them() -> None:
+    written = {
+        "weight": 2,
+        "guaranteeMBps": 50,
+        "limitMBps": 200,
+        "activeTransfers": 3,
+        "relays": 8,
+        "usdPerMonth": 0.5,
     }
+    assert TenantTerms.from_document(written).to_document() == written
+    told = ["acme w=2 g=50 l=200 t=3 r=8 d=0.5", "bob"]
+    assert parse_tenants(told) == {"acme": TenantTerms.from_document(written), "bob": TenantTerms()}
+    assert parse_tenants([]) == {}
+
+
+@pytest.mark.parametrize("text", ["acme x=1", "acme t=1.5", "acme w=-1"])
+def test_terms_that_no_stack_has_written_are_refused(text: str) -> None:
+    with pytest.raises((KeyError, ValueError)):
+        parse_tenants([text])

@@ -115,7 +115,7 @@ def test_a_mirror_may_use_the_trash_and_whoever_removes_nothing_has_no_use_for_i
     with_trash = {**DESTINATIONS["hdfs"], "trash": True}
     (problem,) = refused("hdfs", with_trash)
     assert problem.startswith("$.destination.trash: true, and $.destination is HDFS: $.delete is false")
-    keys = {"delete": True, "confirmDelete": "without-dry-run"}
+    keys: dict[str, Any] = {"delete": True, "confirmDelete": "without-dry-run"}
     found = parse_request({"source": SOURCES["hdfs"], "destination": with_trash, **keys}, LIMITS)
     assert found.destination.command({})["trash"] is True
     assert "trash" not in parsed(**keys).destination.command({})

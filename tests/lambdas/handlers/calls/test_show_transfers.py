@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from lambdas.core.errors import NoSuchTransfer
+from lambdas.core.errors import InvalidRequest, NoSuchTransfer
+from lambdas.core.pool.tenant import parse_tenants
 from lambdas.core.watch.overview import Execution
 from lambdas.core.watch.transfer_state import TransferState
-from lambdas.handlers.calls.show_transfers import ShowTransfers, show_transfers
+from lambdas.handlers.calls.show_transfers import ShowTransfers, handler, show_transfers
 from lambdas.runtime.dashboard import acts_of, also_by_click, asked, theme_of
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.core.watch.test_page import WAVES
@@ -93,3 +94,39 @@ def test_a_click_is_told_what_was_done_or_why_not() -> None:
     }
     with pytest.raises(NoSuchTransfer):
         handler({"transferId": "absent"}, context)
+
+
+def test_a_tenants_page_has_his_own_transfers_and_clicks_by_his_aliases() -> None:
+    cloud = Cloud(tenants=parse_tenants(["acme", "beta"]))
+    acts = acts_of(f"{ARN}:acme", "acme")
+    assert (acts.cancel, acts.start) == (f"{ARN.replace('show-transfers', 'cancel-transfer')}:acme", None)
+    for name, tenant in (("acme-old", "acme"), ("beta-old", "beta"), ("old", None)):
+        cloud.executions.start(name, {}, tenant)
+        cloud.executions.over_executions.append(Execution(name, "SUCCEEDED", 1.0, 2.0))
+        running = name.replace("old", "runs")
+        cloud.watched.states.append(TransferState(transfer_id=running, status="ACTIVE", stage="Start Transfer"))
+    cloud.waves.write(WAVES.model_copy(update={"version": 1}))
+
+    def own(**keys: Any) -> str:
+        return str(show_transfers(ShowTransfers.from_document(keys), acts, "light", cloud.world, "acme"))
+
+    page = own()
+    assert all(name in page for name in ("acme-old", "acme-runs", f"{acts.show}"))
+    assert not any(words in page for words in ("beta-", ">old<", ">runs<", "archive", "Start a transfer"))
+    assert "Waves are shown to whoever runs the deployment" in own(label="archive")
+    assert "Stop acme-runs?" in own(transferId="acme-runs")
+
+
+def test_the_page_of_another_tenants_transfer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = Cloud(tenants=parse_tenants(["acme", "beta"])).world
+    monkeypatch.setattr("lambdas.runtime.handler.world", lambda **_: world)
+    context = SimpleNamespace(
+        function_name="cpt-show-transfers",
+        memory_limit_in_mb=128,
+        invoked_function_arn=f"{ARN}:acme",
+        aws_request_id="1",
+        get_remaining_time_in_millis=lambda: 60_000,
+    )
+    with pytest.raises(InvalidRequest, match="'beta-a' is not of tenant 'acme'"):
+        handler({"transferId": "beta-a"}, context)  # type: ignore[arg-type]
+    assert "Transfers" in str(handler({}, context))  # type: ignore[arg-type]

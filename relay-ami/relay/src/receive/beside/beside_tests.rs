@@ -91,6 +91,15 @@ fn only_a_receiver_that_is_not_known_to_be_gone_leaves_doubt() {
 }
 
 #[test]
+fn a_receiver_does_not_finish_for_a_sender_that_is_given_up() {
+    let beside = Beside::new(seat("r1"), 5);
+    for (epoch, finishes) in [(4, true), (5, false), (6, false)] {
+        let membership = membership(4, &format!(r#"{{"seatId": "s0", "epoch": {epoch}, "isGone": true}}"#));
+        assert_eq!(beside.finishes(Some(&membership), Some(&finish(5, "r1"))), finishes, "{epoch}");
+    }
+}
+
+#[test]
 fn a_receiver_that_is_given_up_or_has_another_one_in_its_place_does_not_finish() {
     let beside = Beside::new(seat("r1"), 5);
     let (own, other) = (finish(5, "r1"), finish(5, "r0"));

@@ -112,10 +112,11 @@ impl Beside {
         self.conversations.is_silent()
     }
 
-    /// Returns whether it is this receiver that finishes, and not another one in its place.
+    /// Returns whether it is this receiver that finishes, and not another one in its place, for a sender that still counts: once it has
+    /// finished the other receivers end, and whoever finishes in that sender's place would wait for them.
     pub fn finishes(&self, membership: Option<&Membership>, finish: Option<&Finish>) -> bool {
-        let is_given_up = membership.is_some_and(|membership| self.is_given_up(membership));
-        !is_given_up && finish.is_none_or(|finish| finish.receiver == self.seat)
+        let gives_up = |seat, epoch| membership.and_then(|all| all.retired(seat)).is_some_and(|retired| epoch <= retired.epoch);
+        !gives_up(self.seat, self.epoch) && finish.is_none_or(|finish| finish.receiver == self.seat && !gives_up(finish.seat, finish.epoch))
     }
 
     fn is_given_up(&self, membership: &Membership) -> bool {
