@@ -7,6 +7,8 @@ under their region, where no node reads.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pydantic import ValidationError
+
 from lambdas.adapters.dynamodb import Table
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.pool.pool_life import Change
@@ -15,7 +17,9 @@ from lambdas.core.pool.size import Need
 from lambdas.core.transfer.partition import machine_arn
 
 _KEYS = frozenset({"machine", "record"})
-_LEASE, _NODE = "lease#", "node#"
+_LEASE, _NODE, _LOOK = "lease#", "node#", "look"
+# What a node writes, and nobody else: whoever has its machine may write anything there.
+_SAID = frozenset({"listeningAt", "failed", "stoppedAt", "applied", "bytes"})
 # An earlier run of the transfer may have had a lease of the same name.
 _NOTHING_RUNS = "attribute_not_exists(machine) OR attribute_exists(stoppedAt)"
 _ITS_LEASE = "attribute_exists(#record) AND attribute_not_exists(endedAt)"
@@ -57,9 +61,9 @@ class DynamoPoolStore:
     def standing(self, node: PoolNode) -> tuple[list[Lease], float | None]:
         """See PoolStore."""
         items = list(self._table.query("machine = :machine", machine=self._machine(node)))
-        leases = [_lease(item) for item in items if item["record"].startswith(_LEASE)]
-        said = next((item["saidAt"] for item in items if item["record"] == "said"), None)
-        return leases, None if said is None else float(said)
+        leases = [lease for item in items if item["record"].startswith(_LEASE) and (lease := _lease(item))]
+        said = next((item.get("saidAt") for item in items if item["record"] == "said"), None)
+        return leases, float(said) if isinstance(said, int | float) else None
 
     def lease(self, relay: Node) -> Lease | None:
         """See PoolStore."""
@@ -106,6 +110,17 @@ class DynamoPoolStore:
         """See PoolStore."""
         self._table.put({"machine": self._machine(node), "record": "keepalive", "until": until})
 
+    def begin_look(self, region: str, now: float, until: float) -> bool:
+        """See PoolStore."""
+        free = "attribute_not_exists(machine) OR #until <= :now"
+        item = {"machine": _pool(region), "record": _LOOK, "until": until}
+        return self._table.put(item, free, {"#until": "until"}, now=now)
+
+    def end_look(self, region: str, until: float) -> None:
+        """See PoolStore."""
+        key, names = {"machine": _pool(region), "record": _LOOK}, {"#until": "until"}
+        self._table.update(key, "SET #until = :never", "#until = :until", names, until=until, never=0)
+
     def needs(self, region: str) -> list[Need]:
         """See PoolStore."""
         item = self._table.get(machine=_pool(region), record="needs") or {}
@@ -138,8 +153,15 @@ def _without_keys(item: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in item.items() if name not in _KEYS}
 
 
-def _lease(item: Mapping[str, Any]) -> Lease:
-    return Lease.from_document(_without_keys(item))
+def _lease(item: Mapping[str, Any]) -> Lease | None:
+    """The lease, without what its node says where that makes no sense; None of an item that its node alone has made."""
+    document = _without_keys(item)
+    for known in (document, {name: value for name, value in document.items() if name not in _SAID}):
+        try:
+            return Lease.from_document(known)
+        except ValidationError:
+            continue
+    return None
 
 
 def _changing(node: PoolNode, change: Change) -> tuple[str, str, dict[str, str], dict[str, Any]]:

@@ -254,6 +254,12 @@ class PoolStore(Protocol):
     def keep_alive(self, node: PoolNode, until: float) -> None:
         """The pool wants the node until then."""
 
+    def begin_look(self, region: str, now: float, until: float) -> bool:
+        """Look alone until then; False while another look, which has not ended, may go on."""
+
+    def end_look(self, region: str, until: float) -> None:
+        """Let others look; a look that has begun since goes on alone."""
+
     def needs(self, region: str) -> list[Need]:
         """What was wanted at earlier looks."""
 

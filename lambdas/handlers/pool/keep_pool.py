@@ -9,11 +9,16 @@ from lambdas.runtime.handler import BusEvent, event_rule, raise_broken
 
 
 def keep_pool(_event: BusEvent, world: World) -> dict[str, Any]:
-    """Return what was done, by region."""
+    """Return what was done, by region; nothing of one at which another run looks."""
     regions = {region: region for region in world.env.pool_regions}
-    looked = look_at_each(regions, lambda region: keeping.keep(world, region).to_document())
+    looked = look_at_each(regions, lambda region: _kept(world, region))
     raise_broken(region=looked.broken)
     return looked.found
+
+
+def _kept(world: World, region: str) -> dict[str, Any]:
+    kept = keeping.keep(world, region)
+    return kept.to_document() if kept else {}
 
 
 handler = event_rule(keep_pool, hurried=True)

@@ -18,8 +18,12 @@ from lambdas.operations.fleet.providers import launched
 from lambdas.operations.fleet.providers.pool import LEASE_SECONDS, end_lease
 from lambdas.operations.pool import starting
 
+# Longer than the function may run: a look that died keeps others waiting for so long.
+LOOK_SECONDS = 150.0
 # EC2 may not show an instance for some seconds after RunInstances has named it.
 UNSEEN_SECONDS = 60.0
+# Times of nodes and functions agree within this.
+CLOCK_SECONDS = 5.0
 # A node says each ten seconds that it lives.
 SILENT_SECONDS = 60.0
 # A node goes on without a look for so long; then it ends with its last lease.
@@ -40,8 +44,22 @@ class Kept(Document):
     leases_ended: int
 
 
-def keep(world: World, region: str) -> Kept:
-    """One look; raises what EC2 or the table refuse."""
+def keep(world: World, region: str) -> Kept | None:
+    """One look, None while another one goes on: two could launch more than there may be.
+
+    Raises what EC2 or the table refuse.
+    """
+    now = world.clock.now()
+    until = now + LOOK_SECONDS
+    if not world.pool.begin_look(region, now, until):
+        return None
+    try:
+        return _kept(world, region)
+    finally:
+        world.pool.end_look(region, until)
+
+
+def _kept(world: World, region: str) -> Kept:
     # Read before the items: what is launched in between is adopted by the next look.
     instances = {one.instance_id: one for one in world.at(Place(region)).compute.of_pool()}
     nodes = world.pool.nodes(region)
@@ -100,6 +118,8 @@ def _seen(world: World, node: PoolNode, instance: Instance | None) -> PoolNode |
         booted = pool_life.boot(now, instance.private_address, instance.public_address)
         node = world.pool.change(node, booted) or node
     _, said_at = world.pool.standing(node)
+    if said_at is not None and said_at > now + CLOCK_SECONDS:
+        said_at = None  # by no clock that is right: it would be taken for alive for ever
     if node.state == "STARTING" and said_at is not None and node.running_at is not None:
         return world.pool.change(node, pool_life.get_ready(now)) or node
     if node.state != "STARTING" and now - (said_at or node.requested_at) > SILENT_SECONDS:

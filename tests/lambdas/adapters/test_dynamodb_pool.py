@@ -125,6 +125,34 @@ def test_needs_are_kept_for_the_next_look(pool: PoolStore) -> None:
     assert pool.needs(WEST) == [Need(until=1000.0, nodes=2)]
 
 
+def test_one_look_goes_on_at_a_time_and_one_that_died_is_waited_for(pool: PoolStore) -> None:
+    assert pool.begin_look(WEST, 1000.0, 1150.0)
+    assert not pool.begin_look(WEST, 1001.0, 1151.0)
+    assert pool.begin_look("eu-north-1", 1001.0, 1151.0)
+    pool.end_look(WEST, 1150.0)
+    assert pool.begin_look(WEST, 1002.0, 1152.0)
+    assert pool.begin_look(WEST, 1152.0, 1302.0), "it has died"
+    pool.end_look(WEST, 1152.0)
+    assert not pool.begin_look(WEST, 1153.0, 1303.0), "the one that died ends no other's look"
+
+
+def test_what_only_its_node_has_written_is_no_lease_and_nonsense_is_not_heard(tables: dict[str, Table]) -> None:
+    if not tables:
+        return
+    pool, table = DynamoPoolStore(tables["pool"], BESIDE), tables["pool"]
+    node, lease = given(pool)
+    arn = machine_arn(BESIDE, WEST, node.instance_id)
+    its_own = {"machine": arn, "record": "lease#first#source-1-0"}
+    for name, value in {"listeningAt": "never", "failed": 7, "stoppedAt": [], "applied": -1, "bytes": "all"}.items():
+        names, values = {"#name": name}, {"value": value}
+        assert table.update(its_own, "SET #name = :value", None, names, **values)
+        assert pool.standing(node) == ([lease], None), name
+        table.update(its_own, "REMOVE #name", None, names)
+    table.put({"machine": arn, "record": "lease#other#source-1-0", "listeningAt": 5})
+    table.put({"machine": arn, "record": "said", "saidAt": "always"})
+    assert pool.standing(node) == ([lease], None)
+
+
 def test_what_is_written_for_a_node_lies_under_its_own_arn(tables: dict[str, Table]) -> None:
     if tables:
         node, _ = given(DynamoPoolStore(tables["pool"], BESIDE))

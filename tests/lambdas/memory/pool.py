@@ -20,6 +20,7 @@ class MemoryPoolStore:
         self.kept: dict[str, float] = {}
         self._said: dict[str, float] = {}
         self._needs: dict[str, list[Need]] = {}
+        self._looks: dict[str, float] = {}
 
     def nodes(self, region: str) -> list[PoolNode]:
         """See PoolStore."""
@@ -87,6 +88,18 @@ class MemoryPoolStore:
     def keep_alive(self, node: PoolNode, until: float) -> None:
         """See PoolStore."""
         self.kept[node.instance_id] = until
+
+    def begin_look(self, region: str, now: float, until: float) -> bool:
+        """See PoolStore."""
+        if self._looks.get(region, now) > now:
+            return False
+        self._looks[region] = until
+        return True
+
+    def end_look(self, region: str, until: float) -> None:
+        """See PoolStore."""
+        if self._looks.get(region) == until:
+            del self._looks[region]
 
     def needs(self, region: str) -> list[Need]:
         """See PoolStore."""

@@ -26,7 +26,9 @@ def keep(cloud: Cloud, seconds: float = 60.0) -> keeping.Kept:
     for node in cloud.pool.nodes(WEST):
         if node.running_at is not None:
             cloud.pool.says(node.instance_id, cloud.clock.now())
-    return keeping.keep(cloud.world, WEST)
+    kept = keeping.keep(cloud.world, WEST)
+    assert kept is not None
+    return kept
 
 
 def nodes(cloud: Cloud) -> list[PoolNode]:
@@ -106,6 +108,23 @@ def test_a_node_that_says_nothing_is_terminated() -> None:
     gone = [node for node in nodes(cloud) if node.state == "ENDED"]
     assert [node.reason for node in gone] == ["it has said nothing for 60 s"]
     assert gone[0].instance_id in cloud.compute[WEST].terminated
+
+
+def test_a_node_that_says_it_will_live_is_not_believed() -> None:
+    cloud = cloud_with()
+    free(cloud)
+    cloud.clock.sleep(keeping.SILENT_SECONDS + 1)
+    cloud.pool.says(nodes(cloud)[0].instance_id, cloud.clock.now() + 1e9)
+    keeping.keep(cloud.world, WEST)
+    assert "ENDED" in states(cloud)
+
+
+def test_two_looks_at_once_launch_what_one_does() -> None:
+    cloud = cloud_with()
+    beside: list[keeping.Kept | None] = []
+    cloud.compute[WEST].on_launch = lambda: beside.append(keeping.keep(cloud.world, WEST))
+    keeping.keep(cloud.world, WEST)
+    assert (beside, states(cloud)) == ([None], ["STARTING"])
 
 
 def test_a_node_that_never_says_that_it_takes_leases_is_given_up() -> None:
