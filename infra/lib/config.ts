@@ -261,7 +261,7 @@ function checkRelayImage({ relayImage, homeRegion, regions }: Settings): void {
   );
 }
 
-// Lambda gives a function 4 KB of environment, of which ten regions with both daemons leave so many bytes for subnets, buckets and tenants.
+// Lambda gives a function 4 KB of environment, of which ten regions with both daemons leave so many bytes for subnets, buckets, tenants and the pool.
 function checkPool({ pool, regions, instanceTypes }: Settings): void {
   for (const { region, min, max, instanceType } of pool) {
     if (!regions.some((enrolled) => enrolled.region === region)) {
@@ -312,25 +312,20 @@ function checkBuckets({ buckets, homeRegion, regions, name }: Settings): void {
 
 /** The setting that is named is the one that makes it too much: buckets, unless these had room before there were tenants. */
 function checkRoom(settings: Settings): void {
-  const { buckets, tenants } = settings;
-  const words = [enrolledSubnets(settings), bucketWords(settings)];
-  const ofBuckets = JSON.stringify(words).length;
-  if (ofBuckets > ENVIRONMENT_ROOM) {
-    throw new ConfigurationError(
-      'cpt.buckets',
-      buckets.map(({ bucket, prefix }) => bucket + '/' + prefix),
-      `with the subnets of cpt.regions it takes ${ofBuckets} bytes, and a function's environment has room for ${ENVIRONMENT_ROOM}: ` +
-        'name fewer, or shorter prefixes',
-    );
-  }
-  const ofAll = tenants.length > 0 ? JSON.stringify([...words, tenantWords(settings)]).length : ofBuckets;
-  if (ofAll > ENVIRONMENT_ROOM) {
-    throw new ConfigurationError(
-      'cpt.tenants',
-      tenants.map(({ name }) => name),
-      `with the subnets of cpt.regions and cpt.buckets it takes ${ofAll} bytes, and a function's environment has room for ` +
-        `${ENVIRONMENT_ROOM}: name fewer, or set fewer of their terms`,
-    );
+  const { buckets, tenants, pool } = settings;
+  const parts: readonly (readonly [string, readonly unknown[], readonly string[], string])[] = [
+    ['cpt.buckets', bucketWords(settings), buckets.map(({ bucket, prefix }) => bucket + '/' + prefix), 'name fewer, or shorter prefixes'],
+    ['cpt.tenants', tenantWords(settings), tenants.map(({ name }) => name), 'name fewer, or set fewer of their terms'],
+    ['cpt.pool', pool, pool.map(({ region }) => region), 'have a pool in fewer regions'],
+  ];
+  const words: unknown[] = [enrolledSubnets(settings)];
+  for (const [key, told, given, remedy] of parts) {
+    if (told.length > 0) words.push(told);
+    const bytes = JSON.stringify(words).length;
+    if (bytes > ENVIRONMENT_ROOM) {
+      const room = `it takes ${bytes} bytes, and a function's environment has room for ${ENVIRONMENT_ROOM}`;
+      throw new ConfigurationError(key, given, `with the subnets of cpt.regions and what is told beside them ${room}: ${remedy}`);
+    }
   }
 }
 

@@ -177,6 +177,12 @@ describe('a bad setting is refused by key, value and remedy', () => {
     ['a guarantee above the limit', { tenants: { acme: { guaranteeMBps: 50, limitMBps: 40 } } }, 'cpt.tenants.acme.guaranteeMBps', '50'],
     ['more tenants than a stack has room for', { tenants: tenants(36) }, 'cpt.tenants', JSON.stringify(tenants(36))],
     ['more terms than functions have room for', { tenants: tenants(35, TERMS) }, 'cpt.tenants', JSON.stringify(Object.keys(tenants(35)))],
+    [
+      'a pool beside more terms than functions have room for',
+      { tenants: tenants(31, TERMS), pool: Object.fromEntries(['us-west-2', 'eu-west-1'].map((region) => [region, { min: 1, max: 1, instanceType: 'c6in.large' }])) },
+      'cpt.pool',
+      '["us-west-2","eu-west-1"]',
+    ],
     ['a bucket without its region', { buckets: [{ bucket: 'my-data' }] }, 'cpt.buckets[0].region', 'missing'],
     ['a bucket by its ARN', bucket({ bucket: 'arn:aws:s3:::my-data' }), 'cpt.buckets[0].bucket', '"arn:aws:s3:::my-data"'],
     ['a directory bucket', bucket({ bucket: 'my-data--usw2-az1--x-s3' }), 'cpt.buckets[0].bucket', '"my-data--usw2-az1--x-s3"'],

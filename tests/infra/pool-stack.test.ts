@@ -49,6 +49,13 @@ describe('with a pool in one region', () => {
     expect(others.filter((name) => statementsOf(control, name).some(passed))).toEqual([]);
   });
 
+  it('a reader sees nodes and leases', () => {
+    const policies = Object.values(resources(control, 'AWS::IAM::ManagedPolicy'));
+    const [reader] = policies.filter(({ ManagedPolicyName }) => ManagedPolicyName === 'cpt-reader');
+    const ofPool = statements(reader?.PolicyDocument).filter(({ resources: on }) => on.some((one) => one.endsWith('table/cpt-pool')));
+    expect(ofPool.flatMap(({ actions }) => actions)).toEqual(['dynamodb:Scan']);
+  });
+
   it('the keeper is invoked each minute, and as transfers come and go', () => {
     const rules = Object.values(resources(pool, 'AWS::Events::Rule'));
     expect(rules.map(({ Name }) => Name).sort()).toEqual(['cpt-keep-pool', 'cpt-keep-pool-on-change']);

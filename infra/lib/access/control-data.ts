@@ -38,8 +38,8 @@ export function table(settings: Settings, name: TableName, ...actions: readonly 
   };
 }
 
-/** Item actions on the pool's table; none where there is no pool. */
-export function pool(settings: Settings, ...actions: readonly ItemAction[]): Access[] {
+/** Item actions on the pool's table, or all of it; none where there is no pool. */
+export function pool(settings: Settings, ...actions: readonly (ItemAction | 'Scan')[]): Access[] {
   if (settings.pool.length === 0) return [];
   const resources = [arn('dynamodb', settings.homeRegion, `table/${tableName(settings, POOL_TABLE)}`)];
   return [{ actions: actions.map((action) => `dynamodb:${action}`), resources }];

@@ -61,6 +61,8 @@ function reading(settings: Settings): Access[] {
     ...schedules.readSchedules(settings),
     ...data.readStartRules(settings),
     data.addedStarts(settings, 'GetItem'),
+    // `cpt pool`; what stands there is no secret: public keys, addresses, ports.
+    ...data.pool(settings, 'Scan'),
   ];
 }
 
