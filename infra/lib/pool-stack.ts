@@ -57,7 +57,7 @@ export class PoolStack extends Stack {
       new events.Rule(this, `${pascalCase(handler)}OnChange`, {
         ruleName: `${name}-on-change`,
         eventBus: events.EventBus.fromEventBusName(this, 'Bus', this.settings.name),
-        eventPattern: { source: [CONTROL], detailType: ['Transfer Started', 'Transfer Finished', 'Relay Lost'] },
+        eventPattern: { source: [CONTROL], detailType: ['Transfer Started', 'Transfer Finished', 'Pool Leased', 'Relay Lost'] },
       }),
       reactor,
     );

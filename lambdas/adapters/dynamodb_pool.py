@@ -11,13 +11,14 @@ from pydantic import ValidationError
 
 from lambdas.adapters.dynamodb import Table
 from lambdas.core.fleet.relay_node import Node
+from lambdas.core.pool.lease_share import LeaseShare, node_of_key
 from lambdas.core.pool.pool_life import Change
-from lambdas.core.pool.pool_node import Lease, PoolNode
+from lambdas.core.pool.pool_node import Lease, LeaseLimit, PoolNode
 from lambdas.core.pool.size import Need
 from lambdas.core.transfer.partition import machine_arn
 
 _KEYS = frozenset({"machine", "record"})
-_LEASE, _NODE, _LOOK = "lease#", "node#", "look"
+_LEASE, _NODE, _LOOK, _SHARES = "lease#", "node#", "look", "shares#"
 # What a node writes, and nobody else: whoever has its machine may write anything there.
 _SAID = frozenset({"listeningAt", "failed", "stoppedAt", "applied", "bytes"})
 # An earlier run of the transfer may have had a lease of the same name.
@@ -95,12 +96,34 @@ class DynamoPoolStore:
         told = self._table.update(self._relay_key(relay), "SET #command = :command", _ITS_LEASE, names, command=command)
         return told is not None
 
-    def renew(self, node: PoolNode, lease: Lease, until: float, limit_until: float) -> None:
+    def renew(self, node: PoolNode, lease: Lease, until: float) -> None:
         """See PoolStore."""
-        names = {"#record": "record", "#until": "until", "#limit": "limit"}
-        expression = "SET #until = :until, #limit.#until = :limitUntil"
-        values = {"until": until, "limitUntil": limit_until}
+        names = {"#record": "record", "#until": "until"}
+        self._table.update(self._lease_key(node, lease), "SET #until = :until", _ITS_LEASE, names, until=until)
+
+    def limit(self, node: PoolNode, lease: Lease, limit: LeaseLimit, guarantee_mb_s: float) -> None:
+        """See PoolStore."""
+        names = {"#record": "record", "#limit": "limit", "#guarantee": "guaranteeMBps"}
+        expression = "SET #limit = :limit, #guarantee = :guarantee"
+        values = {"limit": limit.to_document(), "guarantee": guarantee_mb_s}
         self._table.update(self._lease_key(node, lease), expression, _ITS_LEASE, names, **values)
+
+    def shares(self, region: str) -> dict[str, LeaseShare]:
+        """See PoolStore."""
+        items = self._shares(region)
+        return {key: LeaseShare.from_document(dict(one)) for item in items for key, one in item["leases"].items()}
+
+    def put_shares(self, region: str, shares: Mapping[str, LeaseShare]) -> None:
+        """See PoolStore."""
+        by_node: dict[str, dict[str, object]] = {}
+        for key, share in shares.items():
+            by_node.setdefault(node_of_key(key), {})[key] = share.to_document()
+        for item in self._shares(region):
+            if item["record"].removeprefix(_SHARES) not in by_node:
+                self._table.delete(machine=item["machine"], record=item["record"])
+        # An item of each node: one of all would have room for a thousand leases.
+        for node_id, leases in by_node.items():
+            self._table.put({"machine": _pool(region), "record": f"{_SHARES}{node_id}", "leases": leases})
 
     def forget_lease(self, node: PoolNode, lease: Lease) -> None:
         """See PoolStore."""
@@ -129,6 +152,10 @@ class DynamoPoolStore:
     def put_needs(self, region: str, needs: Sequence[Need]) -> None:
         """See PoolStore."""
         self._table.put({"machine": _pool(region), "record": "needs", "needs": [need.to_document() for need in needs]})
+
+    def _shares(self, region: str) -> list[dict[str, Any]]:
+        condition, names = "machine = :region AND begins_with(#record, :shares)", {"#record": "record"}
+        return list(self._table.query(condition, names=names, region=_pool(region), shares=_SHARES))
 
     def _machine(self, node: PoolNode) -> str:
         return machine_arn(self._beside, node.region, node.instance_id)

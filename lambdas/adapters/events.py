@@ -20,6 +20,10 @@ class EventBus:
         self._client = client
         self._bus = bus
 
+    def tell_pool(self, transfer_id: str) -> None:
+        """See Events."""
+        self.put("Pool Leased", {"transferId": transfer_id})
+
     def put(self, kind: str, detail: dict[str, Any]) -> None:
         """See Events."""
         body = json.dumps({"schemaVersion": SCHEMA_VERSION, "type": kind, **visible_values(detail)})

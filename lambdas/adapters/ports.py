@@ -147,6 +147,9 @@ class Objects(Protocol):
 class Events(Protocol):
     """The event bus."""
 
+    def tell_pool(self, transfer_id: str) -> None:
+        """Put Pool Leased, where there is a pool: whoever leases may put no other event."""
+
     def put(self, kind: str, detail: dict[str, Any]) -> None:
         """Put one event of our own; raises Throttled when the bus refuses it."""
 

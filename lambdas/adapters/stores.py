@@ -1,6 +1,6 @@
 """The protocols of what the tables keep, kept by the real adapter and by its in-memory twin."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from lambdas.adapters.records import (
@@ -21,8 +21,9 @@ from lambdas.core.fleet.relay_node import Node
 from lambdas.core.intake.added_starts import AddedStarts
 from lambdas.core.intake.arrivals import Arrival, Window
 from lambdas.core.intake.destination_lock import Busy, Holding, Way
+from lambdas.core.pool.lease_share import LeaseShare
 from lambdas.core.pool.pool_life import Change as PoolChange
-from lambdas.core.pool.pool_node import Lease, PoolNode
+from lambdas.core.pool.pool_node import Lease, LeaseLimit, PoolNode
 from lambdas.core.pool.size import Need
 from lambdas.core.record.transfer_life import Change as TransferChange
 from lambdas.core.record.transfer_record import TransferRecord
@@ -245,8 +246,17 @@ class PoolStore(Protocol):
     def command(self, relay: Node, command: str) -> bool:
         """Tell the node what the lease's daemon is to do; False where the lease has ended."""
 
-    def renew(self, node: PoolNode, lease: Lease, until: float, limit_until: float) -> None:
-        """Put the ends of the lease and of its limit off; one that was taken back stays so."""
+    def renew(self, node: PoolNode, lease: Lease, until: float) -> None:
+        """Put the end of the lease off; one that was taken back stays so."""
+
+    def limit(self, node: PoolNode, lease: Lease, limit: LeaseLimit, guarantee_mb_s: float) -> None:
+        """Tell the node another limit, and what it falls back to; a lease that was taken back keeps its own."""
+
+    def shares(self, region: str) -> dict[str, LeaseShare]:
+        """What the last division has kept of leases."""
+
+    def put_shares(self, region: str, shares: Mapping[str, LeaseShare]) -> None:
+        """Keep it for the next one."""
 
     def forget_lease(self, node: PoolNode, lease: Lease) -> None:
         """Remove the item of a lease of which nothing runs any more."""

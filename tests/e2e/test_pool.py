@@ -20,9 +20,10 @@ from tests.e2e.files import make_files, tree
 from tests.infra.test_permissions import MODULES, OF_THE_POOL, call_graph, granted_by
 
 NODE_TYPE = "c6in.large"
-ONE_EACH = {"min": 1, "max": 2, "instanceType": NODE_TYPE, "leasesPerNode": 1}
+ONE_EACH = {"min": 1, "max": 2, "instanceType": NODE_TYPE, "leasesPerNode": 2}
 # A node looks twice a second, and so does the sender; the rest is the machine's load.
 JOINED_SECONDS = 5.0
+TELLING = "pool:PutEvents"
 
 
 class Pool:
@@ -50,6 +51,19 @@ class Pool:
         stack = "pool" if handler in OF_THE_POOL else "control"
         template = json.loads((self.templates / f"cpt-{stack}.template.json").read_text())["Resources"]
         return {name for name in granted_by(template, handler) if name.startswith("pool:")}
+
+    def may_tell(self, handler: str) -> bool:
+        """Whether the role of a handler's function may put the event that has the pool divided anew."""
+        template = json.loads((self.templates / "cpt-control.template.json").read_text())["Resources"]
+        return "events:PutEvents" in granted_by(template, handler)
+
+    def limits(self) -> dict[str, list[float]]:
+        """By region, what its leases were told and apply."""
+        found: dict[str, list[float]] = {}
+        for lease in self.items("lease#"):
+            if "endedAt" not in lease and lease.get("applied") == lease["limit"]["number"]:
+                found.setdefault(lease["machine"].split(":")[3], []).append(float(lease["limit"]["MBps"]))
+        return found
 
     def has_no_lease(self) -> bool:
         """Whether the minute's look, made now, leaves none."""
@@ -110,6 +124,23 @@ def test_a_transfer_goes_through_nodes_that_stand_there_and_leaves_them(pooled: 
 
 
 @only_full
+def test_two_transfers_have_half_of_a_node_each(pooled: Pool, tmp_path: Path) -> None:
+    account, names = pooled.account, ("left", "right")
+    pooled.await_free()
+    source = make_files(tmp_path / "set", large_bytes=LARGE)
+    relays = {"pairs": 1, "pool": "only"}
+    arns = [account.start_slowly(account.request(source, tmp_path / name, relays=relays), name) for name in names]
+    capacities = {item["region"]: float(item["capacityMBps"]) for item in pooled.items("node#")}
+    halves = {region: [pytest.approx(capacities[region] / 2, rel=0.1)] * 2 for region in (HOME, OTHER)}
+    account.cloud.wait_for(lambda: pooled.limits() == halves, 60)
+    for name, arn in zip(names, arns, strict=True):
+        account.limit(name, None)
+        run = account.wait(arn)
+        assert (run.status, run.cause) == ("SUCCEEDED", None)
+        assert tree(tmp_path / name / "set") == tree(source)
+
+
+@only_full
 def test_a_node_that_ends_with_a_lease_on_it_is_replaced_and_nothing_is_lost(pooled: Pool, tmp_path: Path) -> None:
     account = pooled.account
     pooled.await_free()
@@ -130,8 +161,8 @@ def test_a_node_that_ends_with_a_lease_on_it_is_replaced_and_nothing_is_lost(poo
 
 
 @only_full
-def test_of_two_that_want_the_last_lease_one_does_without_it(pooled: Pool, tmp_path: Path) -> None:
-    account, names = pooled.account, ("here", "there")
+def test_of_three_that_want_two_leases_one_does_without_it(pooled: Pool, tmp_path: Path) -> None:
+    account, names = pooled.account, ("here", "there", "late")
     pooled.await_free()
     source = make_files(tmp_path / "set", large_bytes=LARGE)
     relays = {"pairs": 1, "pool": "prefer"}
@@ -210,4 +241,5 @@ def test_whoever_leases_and_gives_back_may_write_the_table_and_nobody_else(poole
     graph = call_graph()
     for handler in MODULES:
         needs = {need for need in graph.needs(handler) if need.startswith("pool:")}
-        assert pooled.granted(handler) == needs, handler
+        assert pooled.granted(handler) == needs - {TELLING}, handler
+        assert TELLING not in needs or pooled.may_tell(handler), handler

@@ -99,6 +99,9 @@ class MemoryEvents:
     def put(self, kind: str, detail: dict[str, Any]) -> None:
         self.put_events.append((kind, detail))
 
+    def tell_pool(self, transfer_id: str) -> None:
+        self.put("Pool Leased", {"transferId": transfer_id})
+
 
 @dataclass
 class MemoryNotifications:

@@ -242,6 +242,11 @@ export function putEventsOf(settings: Settings, ...types: readonly string[]): Ac
   };
 }
 
+/** Tells the pool that a transfer has leases in it; nothing where there is none. */
+export function tellPool(settings: Settings): Access[] {
+  return settings.pool.length === 0 ? [] : [putEventsOf(settings, 'Pool Leased')];
+}
+
 /** What Lambda does under a function's role that reads the queue. */
 export function readMachineEnds(settings: Settings): Access {
   return readQueue(settings, machineEndsQueueName(settings));

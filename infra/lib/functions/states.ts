@@ -145,6 +145,7 @@ export function stateFunctions(settings: Settings): TransferFunctions {
         membership,
         on('nodes', 'Query', 'PutItem', 'UpdateItem'),
         ...data.pool(settings, 'GetItem', 'Query', 'PutItem', 'UpdateItem'),
+        ...data.tellPool(settings),
         data.idempotency(settings),
         relays.describe(
           'Instances',

@@ -126,6 +126,14 @@ class LookDue(Document):
     transfer_id: TransferId
 
 
+class PoolLeased(Document):
+    """A transfer has leases in the pool, which is to be divided anew."""
+
+    schema_version: Literal[1]
+    type: Literal["Pool Leased"]
+    transfer_id: TransferId
+
+
 class WindowDue(Document):
     """A window in which objects are collected is over; also where whoever closed it has ended before it was done."""
 

@@ -12,11 +12,10 @@ from lambdas.core.fleet.relay_node import ENDED_INSTANCE_STATES, LIVE_STATES
 from lambdas.core.places.place import Place
 from lambdas.core.pool import pool_life
 from lambdas.core.pool.pool_node import LIVE, Lease, PoolNode
-from lambdas.core.pool.refresh import LIMIT_SECONDS
 from lambdas.core.pool.size import resized
 from lambdas.operations.fleet.providers import launched
 from lambdas.operations.fleet.providers.pool import LEASE_SECONDS, end_lease
-from lambdas.operations.pool import starting
+from lambdas.operations.pool import sharing, starting
 
 # Longer than the function may run: a look that died keeps others waiting for so long.
 LOOK_SECONDS = 150.0
@@ -42,6 +41,7 @@ class Kept(Document):
     started: int
     ended: int
     leases_ended: int
+    limits: int
 
 
 def keep(world: World, region: str) -> Kept | None:
@@ -83,9 +83,10 @@ def _kept(world: World, region: str) -> Kept:
     started = starting.start(world, region, known, size.start)
     world.pool.put_needs(region, size.needs)
     _forget(world, known, instances)
+    limits = sharing.share(world, region)
     live = sum(node.state in LIVE for node in world.pool.nodes(region))
     ended = len(size.end) + len(size.give_up)
-    return Kept(nodes=live, wanted=size.wanted, started=started, ended=ended, leases_ended=leases_ended)
+    return Kept(nodes=live, wanted=size.wanted, started=started, ended=ended, leases_ended=leases_ended, limits=limits)
 
 
 def _described(
@@ -140,7 +141,7 @@ def _settled(world: World, node: PoolNode) -> int:
             current = next((one for one in world.pool.nodes(node.region) if one.node_id == node.node_id), None)
             ended += current is not None and end_lease(world, current, lease)
         elif lease.is_live:
-            world.pool.renew(node, lease, now + LEASE_SECONDS, now + LIMIT_SECONDS)
+            world.pool.renew(node, lease, now + LEASE_SECONDS)
     return ended
 
 

@@ -7,6 +7,7 @@ from lambdas.adapters.dynamodb_pool import DynamoPoolStore
 from lambdas.adapters.stores import PoolStore
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.pool import pool_life
+from lambdas.core.pool.lease_share import LeaseShare, lease_key
 from lambdas.core.pool.pool_node import Lease, LeaseLimit, PoolNode
 from lambdas.core.pool.size import Need
 from lambdas.core.transfer.partition import machine_arn
@@ -102,11 +103,21 @@ def test_a_lease_of_a_node_that_has_ended_ends_alone(pool: PoolStore) -> None:
 def test_a_command_and_a_later_end_are_told_to_a_live_lease(pool: PoolStore) -> None:
     node, lease = given(pool)
     assert pool.command(relay_on(node), "e30")
-    pool.renew(node, lease, 2000.0, 1900.0)
+    pool.renew(node, lease, 2000.0)
+    pool.limit(node, lease, LeaseLimit(number=2, mb_s=40.0, until=1900.0), 10.0)
     told = pool.lease(relay_on(node))
     assert told is not None
-    assert (told.command, told.until) == ("e30", 2000.0)
-    assert told.limit == LeaseLimit(number=1, mb_s=100.0, until=1900.0)
+    assert (told.command, told.until, told.guarantee_mb_s) == ("e30", 2000.0, 10.0)
+    assert told.limit == LeaseLimit(number=2, mb_s=40.0, until=1900.0)
+
+
+def test_shares_are_kept_for_the_next_division_and_those_of_leases_that_have_gone_are_not(pool: PoolStore) -> None:
+    one, other = (LeaseShare.of_new(lease_on(pools.node(number=number))) for number in (1, 2))
+    keys = [lease_key(lease_on(pools.node(number=number))) for number in (1, 2)]
+    pool.put_shares(WEST, dict(zip(keys, (one, other), strict=True)))
+    assert pool.shares(WEST) == dict(zip(keys, (one, other), strict=True))
+    pool.put_shares(WEST, {keys[1]: other})
+    assert (pool.shares(WEST), pool.shares("eu-north-1")) == ({keys[1]: other}, {})
 
 
 def test_what_is_forgotten_is_gone_with_all_that_was_written_for_it(pool: PoolStore) -> None:

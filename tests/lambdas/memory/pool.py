@@ -1,11 +1,12 @@
 """The pool's table in memory."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.pool import pool_life
+from lambdas.core.pool.lease_share import LeaseShare
 from lambdas.core.pool.pool_life import Change
-from lambdas.core.pool.pool_node import Lease, PoolNode
+from lambdas.core.pool.pool_node import Lease, LeaseLimit, PoolNode
 from lambdas.core.pool.size import Need
 
 Key = tuple[str, str, str]
@@ -21,6 +22,7 @@ class MemoryPoolStore:
         self._said: dict[str, float] = {}
         self._needs: dict[str, list[Need]] = {}
         self._looks: dict[str, float] = {}
+        self._shares: dict[str, dict[str, LeaseShare]] = {}
 
     def nodes(self, region: str) -> list[PoolNode]:
         """See PoolStore."""
@@ -76,10 +78,21 @@ class MemoryPoolStore:
         self._write(_of(relay), command=command)
         return True
 
-    def renew(self, node: PoolNode, lease: Lease, until: float, limit_until: float) -> None:
+    def limit(self, node: PoolNode, lease: Lease, limit: LeaseLimit, guarantee_mb_s: float) -> None:
         """See PoolStore."""
-        limit = lease.limit.model_copy(update={"until": limit_until})
-        self._write(_key(node, lease), until=until, limit=limit)
+        self._write(_key(node, lease), limit=limit, guarantee_mb_s=guarantee_mb_s)
+
+    def shares(self, region: str) -> dict[str, LeaseShare]:
+        """See PoolStore."""
+        return dict(self._shares.get(region, {}))
+
+    def put_shares(self, region: str, shares: Mapping[str, LeaseShare]) -> None:
+        """See PoolStore."""
+        self._shares[region] = dict(shares)
+
+    def renew(self, node: PoolNode, lease: Lease, until: float) -> None:
+        """See PoolStore."""
+        self._write(_key(node, lease), until=until)
 
     def forget_lease(self, node: PoolNode, lease: Lease) -> None:
         """See PoolStore."""
@@ -116,6 +129,10 @@ class MemoryPoolStore:
     def listens(self, relay: Node, now: float) -> None:
         """The node says that a lease's daemon listens."""
         self._write(_of(relay), listening_at=now)
+
+    def applies(self, relay: Node, number: int, moved: int) -> None:
+        """The node says which limit a lease's daemon applies, and how many bytes it has moved both ways."""
+        self._write(_of(relay), applied=number, bytes=moved)
 
     def fails(self, relay: Node, why: str) -> None:
         """The node says that it does not."""

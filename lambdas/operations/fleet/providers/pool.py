@@ -14,6 +14,7 @@ from lambdas.core.fleet.reconcile import Lease as Wanted
 from lambdas.core.fleet.relay_node import LIVE_STATES, Node
 from lambdas.core.fleet.topology import Stage, route_of, stage_at
 from lambdas.core.pool import pool_life
+from lambdas.core.pool.lease_share import share_of
 from lambdas.core.pool.placement import Host, place
 from lambdas.core.pool.pool_node import OPEN, PORTS, Lease, LeaseLimit, PoolNode, free_port
 from lambdas.core.pool.refresh import LIMIT_SECONDS
@@ -71,6 +72,9 @@ def lease(world: World, record: Estimated, wanted: Wanted) -> list[Node]:
         lost = node_life.lose("the transfer is being torn down", world.clock.now(), "discard")
         take_back(world, [node for node in nodes if world.nodes.change(node, lost)])
         raise
+    if nodes:
+        # The next minute's look would divide the pool as well.
+        world.events.tell_pool(transfer.transfer_id)
     return nodes
 
 
@@ -99,16 +103,20 @@ def _leased(
             passed.add(node.instance_id)
             continue
         relay = _relay(world, transfer, stage, (slot, generation), (node, port))
-        if world.pool.give(node, change, _lease(world, transfer, relay, (node, port))):
+        if world.pool.give(node, change, _lease(world, transfer, relay, (node, port), leases)):
             world.nodes.put(relay)
             return relay
     return None
 
 
-def _lease(world: World, transfer: AcceptedTransfer, relay: Node, on: tuple[PoolNode, int]) -> Lease:
+def _lease(
+    world: World, transfer: AcceptedTransfer, relay: Node, on: tuple[PoolNode, int], others: Sequence[Lease]
+) -> Lease:
     (node, port), now = on, world.clock.now()
-    # Nobody divides the node yet: each lease may have all of it, and TCP shares it.
-    limit = LeaseLimit(number=1, mb_s=node.capacity_mb_s, until=now + LIMIT_SECONDS)
+    # What nobody on the node may still forward; the next division, which the event brings, gives it its share.
+    shares = world.pool.shares(node.region)
+    held = sum(max(share_of(one, shares).told.held, one.limit.mb_s) for one in others if one.holds_port)
+    limit = LeaseLimit(number=1, mb_s=max(node.capacity_mb_s - held, 0.0), until=now + LIMIT_SECONDS)
     return Lease(
         transfer_id=relay.transfer_id,
         node_id=node.node_id,

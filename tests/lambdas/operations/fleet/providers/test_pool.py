@@ -20,6 +20,7 @@ from lambdas.operations.named import transfer as record_of
 from tests.lambdas import pools
 from tests.lambdas.builders import IRELAND, SHARED, WEST, estimate, transfer
 from tests.lambdas.cloud import Cloud
+from tests.lambdas.core.pool.leases import lease
 from tests.lambdas.fleet import ROUTE_KEY, begin, path_ids, states
 
 ASKED: dict[str, Any] = {"instanceTypes": ["t3.small"]}
@@ -49,6 +50,18 @@ def leases(cloud: Cloud) -> dict[str, int]:
 
 def launched(cloud: Cloud) -> int:
     return sum(request.count for compute in cloud.compute.values() for request in compute.launches)
+
+
+def test_whoever_comes_may_forward_what_nobody_on_the_node_does_and_the_pool_is_told() -> None:
+    cloud = cloud_with()
+    node = cloud.pool.nodes(WEST)[0]
+    change = pool_life.give(node, 2)
+    assert change is not None
+    assert cloud.pool.give(node, change, lease("other", node, 30.0))
+    spawn(cloud)
+    began = {one.limit.mb_s for one in cloud.pool.leases.values() if one.transfer_id == "first"}
+    assert began == {70.0, 100.0}
+    assert ("Pool Leased", {"transferId": "first"}) in cloud.events.put_events
 
 
 def test_a_transfer_gets_a_lease_on_each_side_and_launches_nothing() -> None:

@@ -1,0 +1,26 @@
+"""What a lease could use, from what it has used: who does not take what it is given leaves the rest to others."""
+
+from lambdas.core.pool.lease_share import LeaseShare
+
+# Nodes count bytes each ten seconds, so over fewer seconds than these a rate says little.
+LEAST_SECONDS = 30.0
+# At so much of its limit a lease may be held back by it: counts are late by ten seconds of these thirty at most.
+FULL = 0.65
+# Who uses less may use somewhat more at the next look.
+ROOM = 1.5
+# MB/s; whoever stands still is to begin again.
+LEAST_MB_S = 1.0
+# A relay counts a byte as it comes and as it goes.
+WAYS = 2
+BYTES_PER_MB = 1_000_000
+
+
+def counted(before: LeaseShare, moved: int, now: float) -> LeaseShare:
+    """What is known after `moved` bytes; as before where it is too early to tell anything new."""
+    seconds = now - before.counted_at
+    if seconds < LEAST_SECONDS:
+        return before
+    mb_s = max(moved - before.moved, 0) / WAYS / BYTES_PER_MB / seconds
+    is_held_back = mb_s >= FULL * before.told.limit.mb_s
+    demand = None if is_held_back else max(ROOM * mb_s, LEAST_MB_S)
+    return before.model_copy(update={"demand_mb_s": demand, "moved": moved, "counted_at": now})
