@@ -135,9 +135,18 @@ class DynamoPoolStore:
 
     def begin_look(self, region: str, now: float, until: float) -> bool:
         """See PoolStore."""
-        free = "attribute_not_exists(machine) OR #until <= :now"
-        item = {"machine": _pool(region), "record": _LOOK, "until": until}
-        return self._table.put(item, free, {"#until": "until"}, now=now)
+        free, names = "attribute_not_exists(machine) OR #until <= :now", {"#until": "until"}
+        key = {"machine": _pool(region), "record": _LOOK}
+        if self._table.put({**key, "until": until}, free, names, now=now):
+            return True
+        self._table.update(key, "SET again = :yes", "#until > :now", names, yes=True, now=now)
+        return False
+
+    def is_called_again(self, region: str, until: float) -> bool:
+        """See PoolStore."""
+        key, names = {"machine": _pool(region), "record": _LOOK}, {"#until": "until"}
+        called = "#until = :until AND attribute_exists(again)"
+        return self._table.update(key, "REMOVE again", called, names, until=until) is not None
 
     def end_look(self, region: str, until: float) -> None:
         """See PoolStore."""

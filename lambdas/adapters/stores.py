@@ -265,10 +265,13 @@ class PoolStore(Protocol):
         """The pool wants the node until then."""
 
     def begin_look(self, region: str, now: float, until: float) -> bool:
-        """Look alone until then; False while another look, which has not ended, may go on."""
+        """Look alone until then; False while another look, which has not ended, may go on: that one is told."""
+
+    def is_called_again(self, region: str, until: float) -> bool:
+        """Whether another look was turned away since this was asked last."""
 
     def end_look(self, region: str, until: float) -> None:
-        """Let others look; a look that has begun since goes on alone."""
+        """Let others look; one that has begun since, as this took too long, goes on alone."""
 
     def needs(self, region: str) -> list[Need]:
         """What was wanted at earlier looks."""

@@ -19,6 +19,8 @@ from lambdas.operations.pool import sharing, starting
 
 # Longer than the function may run: a look that died keeps others waiting for so long.
 LOOK_SECONDS = 150.0
+# In one run of the function, each of which may wait some seconds for nodes.
+MOST_LOOKS = 4
 # EC2 may not show an instance for some seconds after RunInstances has named it.
 UNSEEN_SECONDS = 60.0
 # Times of nodes and functions agree within this.
@@ -45,7 +47,7 @@ class Kept(Document):
 
 
 def keep(world: World, region: str) -> Kept | None:
-    """One look, None while another one goes on: two could launch more than there may be.
+    """One look, None while another one goes on: two could launch more than there may be. That one looks once more.
 
     Raises what EC2 or the table refuse.
     """
@@ -54,7 +56,13 @@ def keep(world: World, region: str) -> Kept | None:
     if not world.pool.begin_look(region, now, until):
         return None
     try:
-        return _kept(world, region)
+        kept = _kept(world, region)
+        for _ in range(MOST_LOOKS - 1):
+            # What a look was called for that was turned away would else wait for the next minute.
+            if not world.pool.is_called_again(region, until):
+                break
+            kept = _kept(world, region)
+        return kept
     finally:
         world.pool.end_look(region, until)
 

@@ -138,7 +138,10 @@ def test_needs_are_kept_for_the_next_look(pool: PoolStore) -> None:
 
 def test_one_look_goes_on_at_a_time_and_one_that_died_is_waited_for(pool: PoolStore) -> None:
     assert pool.begin_look(WEST, 1000.0, 1150.0)
+    assert not pool.is_called_again(WEST, 1150.0)
     assert not pool.begin_look(WEST, 1001.0, 1151.0)
+    assert pool.is_called_again(WEST, 1150.0)
+    assert not pool.is_called_again(WEST, 1150.0), "once"
     assert pool.begin_look("eu-north-1", 1001.0, 1151.0)
     pool.end_look(WEST, 1150.0)
     assert pool.begin_look(WEST, 1002.0, 1152.0)

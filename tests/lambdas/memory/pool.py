@@ -22,6 +22,7 @@ class MemoryPoolStore:
         self._said: dict[str, float] = {}
         self._needs: dict[str, list[Need]] = {}
         self._looks: dict[str, float] = {}
+        self._again: set[str] = set()
         self._shares: dict[str, dict[str, LeaseShare]] = {}
 
     def nodes(self, region: str) -> list[PoolNode]:
@@ -105,9 +106,17 @@ class MemoryPoolStore:
     def begin_look(self, region: str, now: float, until: float) -> bool:
         """See PoolStore."""
         if self._looks.get(region, now) > now:
+            self._again.add(region)
             return False
         self._looks[region] = until
+        self._again.discard(region)
         return True
+
+    def is_called_again(self, region: str, until: float) -> bool:
+        """See PoolStore."""
+        called = region in self._again and self._looks.get(region) == until
+        self._again.discard(region)
+        return called
 
     def end_look(self, region: str, until: float) -> None:
         """See PoolStore."""

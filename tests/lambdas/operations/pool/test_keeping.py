@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
+from lambdas.adapters.world import World
 from lambdas.core.fleet import node_life
 from lambdas.core.pool import pool_life
 from lambdas.core.pool.pool_node import PoolNode
 from lambdas.core.record import transfer_life
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
-from lambdas.operations.pool import keeping
+from lambdas.operations.pool import keeping, sharing
 from tests.lambdas import pools
 from tests.lambdas.builders import SHARED, WEST, estimate, transfer
 from tests.lambdas.cloud import Cloud
@@ -125,6 +126,24 @@ def test_two_looks_at_once_launch_what_one_does() -> None:
     cloud.compute[WEST].on_launch = lambda: beside.append(keeping.keep(cloud.world, WEST))
     keeping.keep(cloud.world, WEST)
     assert (beside, states(cloud)) == ([None], ["STARTING"])
+
+
+def test_a_look_that_is_turned_away_has_the_other_one_look_once_more() -> None:
+    cloud = cloud_with()
+    free(cloud)
+    looked: list[float] = []
+    divide = sharing.share
+
+    def slow(world: World, region: str) -> int:
+        looked.append(world.clock.now())
+        if len(looked) == 1:
+            assert keeping.keep(world, region) is None
+        return divide(world, region)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sharing, "share", slow)
+        keeping.keep(cloud.world, WEST)
+    assert len(looked) == 2
 
 
 def test_a_node_that_never_says_that_it_takes_leases_is_given_up() -> None:
