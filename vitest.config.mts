@@ -9,6 +9,7 @@ export default defineConfig({
     include: ['tests/**/*.test.ts'],
     // Loading the CDK takes some 8 s: once for each process, and not once for each file. No test replaces a module.
     isolate: false,
+    setupFiles: ['tests/infra/yielding.ts'],
     testTimeout: LONGEST_MS,
     hookTimeout: LONGEST_MS,
     teardownTimeout: LONGEST_MS,

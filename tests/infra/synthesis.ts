@@ -83,8 +83,19 @@ export interface SynthesisOptions {
   readonly add?: (deployment: Deployment, settings: Settings) => void;
 }
 
-/** Synthesizes the deployment with `changes` over the shipped settings. */
+/** What many files ask for: the shipped settings, and those with a pool. Others would fill the memory. */
+const shared = new Map<string, Synthesis>();
+
+/** Synthesizes the deployment with `changes` over the shipped settings; nobody changes what it returns. */
 export function synthesize(changes: Record<string, unknown> = {}, options: SynthesisOptions = {}): Synthesis {
+  const key = JSON.stringify(changes);
+  const isShared = Object.keys(options).length === 0 && ['{}', JSON.stringify({ pool: POOL })].includes(key);
+  const found = (isShared && shared.get(key)) || synthesized(changes, options);
+  if (isShared) shared.set(key, found);
+  return found;
+}
+
+function synthesized(changes: Record<string, unknown>, options: SynthesisOptions): Synthesis {
   const context = shippedContext();
   const scratch = path.join(ROOT, '.cache', 'synth');
   mkdirSync(scratch, { recursive: true });
