@@ -90,8 +90,9 @@ const shared = new Map<string, Synthesis>();
 export function synthesize(changes: Record<string, unknown> = {}, options: SynthesisOptions = {}): Synthesis {
   const key = JSON.stringify(changes);
   const isShared = Object.keys(options).length === 0 && ['{}', JSON.stringify({ pool: POOL })].includes(key);
-  const found = (isShared && shared.get(key)) || synthesized(changes, options);
-  if (isShared) shared.set(key, found);
+  if (!isShared) return synthesized(changes, options);
+  const found = shared.get(key) ?? synthesized(changes, options);
+  shared.set(key, found);
   return found;
 }
 
