@@ -64,7 +64,7 @@ impl Steering {
 fn limit(folder: &Path) -> io::Result<(String, Option<f64>)> {
     let text = match fs::read_to_string(folder.join(LIMIT_FILE)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((UNLIMITED.to_owned(), None)),
-        text => text?.trim().to_owned(),
+        text => whole(&text?).ok_or_else(|| io::Error::other(format!("{LIMIT_FILE} is being written")))?.to_owned(),
     };
     let mbps = text.parse::<f64>().ok().filter(|mbps| *mbps >= 0.0);
     let mbps = mbps.ok_or_else(|| io::Error::other(format!("{LIMIT_FILE} is {text:?}; it must be Mbit/s, 0 or more")))?;
@@ -75,15 +75,18 @@ fn limit(folder: &Path) -> io::Result<(String, Option<f64>)> {
 #[must_use]
 pub fn applied(folder: &Path) -> Option<(String, u64)> {
     let text = fs::read_to_string(folder.join(APPLIED_FILE)).ok()?;
-    let (limit, moved) = text.split_once(' ')?;
+    let (limit, moved) = whole(&text)?.split_once(' ')?;
     Some((limit.to_owned(), moved.parse().ok()?))
 }
 
-/// Replaces a file as a whole: nobody reads half of it.
+/// Writes a line; whoever reads less than that reads again.
 pub fn write(folder: &Path, name: &str, text: &str) -> io::Result<()> {
-    let new = folder.join(format!("{name}.new"));
-    fs::write(&new, text)?;
-    fs::rename(new, folder.join(name))
+    fs::write(folder.join(name), format!("{text}\n"))
+}
+
+/// The line of a file that is not being written.
+fn whole(text: &str) -> Option<&str> {
+    text.strip_suffix('\n')
 }
 
 #[cfg(test)]
@@ -99,14 +102,15 @@ mod tests {
         look(5);
         assert!(bandwidth.is_unlimited());
         assert_eq!(applied(folder.path()), Some((UNLIMITED.to_owned(), 5)));
-        for (text, bytes_per_second) in [("8", 1e6), ("0", 125.0), ("4.5\n", 562_500.0)] {
+        for (text, bytes_per_second) in [("8", 1e6), ("0", 125.0), ("4.5", 562_500.0)] {
             write(folder.path(), LIMIT_FILE, text).unwrap();
             look(5);
             assert!((bandwidth.bytes_per_second() - bytes_per_second).abs() < 1e-6, "{text}");
-            assert_eq!(applied(folder.path()), Some((text.trim().to_owned(), 5)));
+            assert_eq!(applied(folder.path()), Some((text.to_owned(), 5)));
         }
-        for wrong in ["", "-1", "fast", "NaN"] {
-            write(folder.path(), LIMIT_FILE, wrong).unwrap();
+        // The last one is half of a longer one.
+        for wrong in ["\n", "-1\n", "fast\n", "NaN\n", "4"] {
+            fs::write(folder.path().join(LIMIT_FILE), wrong).unwrap();
             look(6);
             assert!((bandwidth.bytes_per_second() - 562_500.0).abs() < 1e-6, "{wrong}");
         }

@@ -114,7 +114,7 @@ fn a_daemon_is_told_its_limit_and_what_it_applies_is_said() {
     heard(&mut server, std::slice::from_ref(&one), 1.0);
     server.was_told("lease#one", &Word::Listening);
     let run = folder.path().join("run/one");
-    let told = || fs::read_to_string(run.join(steering::LIMIT_FILE)).unwrap();
+    let told = || fs::read_to_string(run.join(steering::LIMIT_FILE)).unwrap().trim_end().to_owned();
     assert_eq!(told(), "20");
     let standing = |lease: &Lease| Standing { leases: vec![lease.clone()], wanted_until: 0.0 };
     assert!(server.counted(&standing(&one)).is_empty(), "it has said nothing yet");
