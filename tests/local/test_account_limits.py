@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -29,27 +29,34 @@ def cloud(tmp_path_factory: pytest.TempPathFactory, assembly_path: Path) -> Iter
 def test_the_function_that_is_one_too_many_is_refused_and_what_is_queued_waits(cloud: LocalCloud) -> None:
     client = cloud.client("lambda")
     before = calls(cloud)
-    with ThreadPoolExecutor() as pool:
-        running = pool.submit(invoke, cloud, action="sleep", seconds=1.5)
-        said = cloud.wait_for(lambda: refusal(cloud), 10)
-        for _ in range(3):
-            client.invoke(FunctionName="probe", InvocationType="Event", Payload=json.dumps({"action": "none"}))
-        running.result()
+    said = None
+    while said is None:  # a slow machine asks too late for the one that runs: then another one does
+        with ThreadPoolExecutor() as pool:
+            running = pool.submit(invoke, cloud, action="sleep", seconds=1.5)
+            said = refusal(asks_once(cloud), running)
+            for _ in range(3 if said else 0):
+                client.invoke(FunctionName="probe", InvocationType="Event", Payload=json.dumps({"action": "none"}))
+            running.result()
     assert (said["Error"]["Code"], said["Reason"]) == ("TooManyRequestsException", "ConcurrentInvocationLimitExceeded")
     assert client.get_account_settings()["AccountLimit"]["ConcurrentExecutions"] == 1
     # The one that was busy and the three that were queued.
     cloud.wait_for(lambda: calls(cloud) - before >= 4, 20)
 
 
-def refusal(cloud: LocalCloud) -> dict[str, Any] | None:
-    """What a caller is told, who asks once, while another function runs."""
+def asks_once(cloud: LocalCloud) -> Any:
+    """A client that tries nothing again."""
     once: Any = boto3.client
     keys = {"aws_access_key_id": "test", "aws_secret_access_key": "test", "region_name": HOME}
-    client = once("lambda", endpoint_url=cloud.endpoint, config=Config(retries={"total_max_attempts": 1}), **keys)
-    try:
-        client.invoke(FunctionName="probe", Payload=json.dumps({"action": "none"}))
-    except ClientError as error:
-        return dict(error.response)
+    return once("lambda", endpoint_url=cloud.endpoint, config=Config(retries={"total_max_attempts": 1}), **keys)
+
+
+def refusal(client: Any, running: Future[Any]) -> dict[str, Any] | None:
+    """What a caller is told while another function runs; None where it has ended before."""
+    while not running.done():
+        try:
+            client.invoke(FunctionName="probe", Payload=json.dumps({"action": "none"}))
+        except ClientError as error:
+            return dict(error.response)
     return None
 
 
