@@ -148,6 +148,14 @@ fn an_upload_of_a_receiver_that_dies_before_it_has_told_the_others_is_aborted_by
     drop(late);
 }
 
+/// Sends part 1 of a file until the bucket has been asked to take it: a receiver waits for that no earlier than it keeps the part.
+fn sends(site: &S3, file: &dyn LargeFile, content: &[u8]) {
+    let before = site.called("UploadPart");
+    file.write(&content[PART as usize..2 * PART as usize], PART).unwrap();
+    file.prepare_sync(PART..2 * PART).unwrap();
+    wait_for("the part", || (site.called("UploadPart") > before).then_some(()));
+}
+
 #[test]
 fn a_part_that_two_receivers_have_differently_counts_as_not_there_and_the_others_stay() {
     let (site, whole) = (S3::new(), content(1));
@@ -168,9 +176,7 @@ fn a_part_that_a_frozen_receiver_sends_again_before_all_is_gathered_comes_again(
     let _file = begun(&*one, &[0, 2], &whole);
     let late = begun(&*frozen, &[1], &whole);
     // Another state of the source, which it does not live to note.
-    late.write(&content(2)[PART as usize..2 * PART as usize], PART).unwrap();
-    late.prepare_sync(PART..2 * PART).unwrap();
-    frozen.sync().unwrap();
+    sends(&site, &*late, &content(2));
     let gathered = gathered(&*one, &[seat("r1")]);
     assert_eq!(gathered.begun[0].parts.keys().copied().collect::<Vec<_>>(), [0, 2]);
 }
@@ -183,18 +189,14 @@ fn a_part_that_a_frozen_receiver_sends_after_all_was_gathered_is_no_part_of_the_
     let late = begun(&*frozen, &[1], &whole);
     let gathered = gathered(&*one, &[seat("r1")]);
     assert_eq!(gathered.begun[0].parts.len(), 3);
-    late.write(&content(2)[PART as usize..2 * PART as usize], PART).unwrap();
-    late.prepare_sync(PART..2 * PART).unwrap();
-    frozen.sync().unwrap();
+    sends(&site, &*late, &content(2));
     let refused = gathered.begun[0].file.place().unwrap_err();
     assert_eq!(refused.kind(), std::io::ErrorKind::InvalidData, "{refused}");
     assert_eq!(put(&site, "large"), None);
     one.abandon(7).unwrap();
     let again = begun(&*one, &[0, 1, 2], &whole);
     // It still means the upload that was given up.
-    late.write(&content(3)[PART as usize..2 * PART as usize], PART).unwrap();
-    late.prepare_sync(PART..2 * PART).unwrap();
-    frozen.sync().unwrap();
+    sends(&site, &*late, &content(3));
     again.place().unwrap();
     assert_eq!(put(&site, "large"), Some(whole));
 }
