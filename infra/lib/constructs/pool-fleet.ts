@@ -1,25 +1,14 @@
 /** What nodes of the pool are launched with: a role that reaches their own leases, and user data that serves these. */
 
-import { Aws, Fn } from 'aws-cdk-lib';
-import * as ec2 from 'aws-cdk-lib/aws-ec2';
+import { Aws } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { Access, allow } from '../access/access';
 import { ssmAgent } from '../access/agent';
 import { fetchAssets } from '../access/assets';
 import { PoolSettings, Settings } from '../config';
-import {
-  allTags,
-  Architecture,
-  arn,
-  DISK_KEY,
-  launchedImage,
-  POOL_TABLE,
-  poolRoleName,
-  poolTemplateName,
-  RegionDaemons,
-  tableName,
-} from '../names';
+import { arn, POOL_TABLE, poolRoleName, poolTemplateName, RegionDaemons, tableName } from '../names';
+import { addLaunchTemplate } from './launch-template';
 import { leaseBounds, leaseScript } from './relay-commands';
 import { daemonObjectArns } from './relay-daemon';
 
@@ -43,43 +32,10 @@ export class PoolFleet extends Construct {
     });
     allow(role, [ssmAgent(), ...fetchAssets(pool.region, daemonObjectArns(Aws.PARTITION, daemons)), ...itsOwnLeases(settings)]);
     const profile = new iam.CfnInstanceProfile(this, 'InstanceProfile', { instanceProfileName: name, roles: [role.roleName] });
-    for (const architecture of settings.architectures) this.launchTemplate(settings, pool, daemons, profile, architecture);
-  }
-
-  private launchTemplate(
-    settings: Settings,
-    pool: PoolSettings,
-    daemons: RegionDaemons,
-    profile: iam.CfnInstanceProfile,
-    architecture: Architecture,
-  ): void {
-    const suffix = architecture === 'x86_64' ? '' : 'Arm64';
-    const launchTemplateName = poolTemplateName(settings, architecture);
-    const tags = [
-      ...Object.entries(allTags(settings)).map(([key, value]) => ({ key, value })),
-      { key: 'Name', value: launchTemplateName },
-    ];
-    new ec2.CfnLaunchTemplate(this, `LaunchTemplate${suffix}`, {
-      launchTemplateName,
-      tagSpecifications: [{ resourceType: 'launch-template', tags }],
-      launchTemplateData: {
-        imageId: `resolve:ssm:${launchedImage(settings, architecture)}`,
-        iamInstanceProfile: { arn: profile.attrArn },
-        instanceInitiatedShutdownBehavior: 'terminate',
-        metadataOptions: { httpEndpoint: 'enabled', httpTokens: 'required', httpPutResponseHopLimit: 1 },
-        blockDeviceMappings: [
-          {
-            deviceName: '/dev/xvda',
-            ebs: { volumeType: 'gp3', volumeSize: 8, encrypted: true, kmsKeyId: DISK_KEY, deleteOnTermination: true },
-          },
-        ],
-        tagSpecifications: [
-          { resourceType: 'instance', tags },
-          { resourceType: 'volume', tags },
-        ],
-        userData: Fn.base64(nodeUserData(settings, pool, daemons)),
-      },
-    });
+    for (const architecture of settings.architectures) {
+      const userData = nodeUserData(settings, pool, daemons);
+      addLaunchTemplate(this, settings, architecture, { name: poolTemplateName(settings, architecture), profile, userData });
+    }
   }
 }
 

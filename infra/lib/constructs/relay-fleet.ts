@@ -1,14 +1,14 @@
 /** What a relay is launched with: role, instance profile, a launch template per architecture. */
 
-import { Aws, Fn } from 'aws-cdk-lib';
-import * as ec2 from 'aws-cdk-lib/aws-ec2';
+import { Aws } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { allow } from '../access/access';
 import { ssmAgent } from '../access/agent';
 import { fetchAssets } from '../access/assets';
 import { Settings } from '../config';
-import { allTags, Architecture, DISK_KEY, launchedImage, launchTemplateName, RegionDaemons, relayRoleName } from '../names';
+import { launchTemplateName, RegionDaemons, relayRoleName } from '../names';
+import { addLaunchTemplate } from './launch-template';
 import { daemonObjectArns } from './relay-daemon';
 
 export class RelayFleet extends Construct {
@@ -25,39 +25,9 @@ export class RelayFleet extends Construct {
       instanceProfileName: name,
       roles: [role.roleName],
     });
-    for (const architecture of settings.architectures) this.launchTemplate(settings, profile, architecture);
-  }
-
-  private launchTemplate(settings: Settings, profile: iam.CfnInstanceProfile, architecture: Architecture): void {
-    const suffix = architecture === 'x86_64' ? '' : 'Arm64';
-    const launchTemplate = launchTemplateName(settings, architecture);
-    const tags = [
-      ...Object.entries(allTags(settings)).map(([key, value]) => ({ key, value })),
-      { key: 'Name', value: launchTemplate },
-    ];
-    // No network in it: subnet and groups come from the end machine's VPC and zone.
-    new ec2.CfnLaunchTemplate(this, `LaunchTemplate${suffix}`, {
-      launchTemplateName: launchTemplate,
-      tagSpecifications: [{ resourceType: 'launch-template', tags }],
-      launchTemplateData: {
-        // Read at each launch, so that a new image, with its patches, needs no deployment.
-        imageId: `resolve:ssm:${launchedImage(settings, architecture)}`,
-        iamInstanceProfile: { arn: profile.attrArn },
-        instanceInitiatedShutdownBehavior: 'terminate',
-        metadataOptions: { httpEndpoint: 'enabled', httpTokens: 'required', httpPutResponseHopLimit: 1 },
-        blockDeviceMappings: [
-          {
-            deviceName: '/dev/xvda',
-            ebs: { volumeType: 'gp3', volumeSize: 8, encrypted: true, kmsKeyId: DISK_KEY, deleteOnTermination: true },
-          },
-        ],
-        tagSpecifications: [
-          { resourceType: 'instance', tags },
-          { resourceType: 'volume', tags },
-        ],
-        userData: Fn.base64(userData(settings)),
-      },
-    });
+    for (const architecture of settings.architectures) {
+      addLaunchTemplate(this, settings, architecture, { name: launchTemplateName(settings, architecture), profile, userData: userData(settings) });
+    }
   }
 }
 
