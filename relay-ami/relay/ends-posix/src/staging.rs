@@ -17,7 +17,9 @@ use super::measured::{self, Measured};
 use super::placer::Placer;
 use super::shards::{self, Shards};
 use super::tree::{BENEATH, NEW_DIRECTORY, make_directory};
+use crate::defaults::THREADS_AT_ONCE;
 use cpt_process::EXIT_TIMEOUT;
+use cpt_process::thread::map;
 use cpt_wire::documents::seat::{Role, Seat};
 
 const NEW_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
@@ -228,8 +230,14 @@ impl Staging {
 
     /// Removes all that is in it, with what the other receivers have in theirs; `removed` hears of each file.
     pub fn clear(&self, removed: &dyn Fn()) -> io::Result<()> {
-        let Some(shared) = &self.shared else { return clear(&self.directory, removed) };
-        for (name, directory) in self.receivers()? {
+        let Some(shared) = &self.shared else {
+            shards::remove_empty(&self.directory);
+            return clear(&self.directory, removed);
+        };
+        let receivers = self.receivers()?;
+        // Nearly all are empty. To look into each first took four receivers' 64 directories, one after the other, 10 s at 20 ms a call.
+        map(THREADS_AT_ONCE, receivers.iter().collect(), |(_, directory)| shards::remove_empty(directory));
+        for (name, directory) in receivers {
             clear(&directory, removed)?;
             answers::removed(fs::unlinkat(shared, &*name, AtFlags::REMOVEDIR))?;
         }
