@@ -22,8 +22,10 @@ from lambdas.core.intake.added_starts import AddedStarts
 from lambdas.core.intake.arrivals import Arrival, Window
 from lambdas.core.intake.destination_lock import Busy, Holding, Way
 from lambdas.core.pool.lease_share import LeaseShare
+from lambdas.core.pool.month_account import MonthAccount, PoolCharge
 from lambdas.core.pool.pool_life import Change as PoolChange
 from lambdas.core.pool.pool_node import Lease, LeaseLimit, PoolNode
+from lambdas.core.pool.region_price import RegionPrice
 from lambdas.core.pool.size import Need
 from lambdas.core.record.transfer_life import Change as TransferChange
 from lambdas.core.record.transfer_record import TransferRecord
@@ -278,6 +280,25 @@ class PoolStore(Protocol):
 
     def put_needs(self, region: str, needs: Sequence[Need]) -> None:
         """Keep it for the next look."""
+
+
+class PoolAccounts(Protocol):
+    """What the pool costs and is paid, in the pool's table."""
+
+    def price(self, region: str) -> RegionPrice | None:
+        """What the last look at a region has found; None before there was one."""
+
+    def put_price(self, price: RegionPrice) -> None:
+        """Keep it until the next look."""
+
+    def month(self, region: str, month: str) -> MonthAccount | None:
+        """What looks of a month have counted."""
+
+    def put_month(self, account: MonthAccount, before: MonthAccount | None) -> bool:
+        """Keep it in place of what was read before; False where another look has counted meanwhile."""
+
+    def charge(self, charge: PoolCharge) -> None:
+        """Keep what an execution has paid; of one that is reported again the later word."""
 
 
 class ProfileStore(Protocol):

@@ -20,6 +20,7 @@ from lambdas.adapters.dynamodb_chunks import DynamoChunkStore
 from lambdas.adapters.dynamodb_common_limits import DynamoCommonLimits
 from lambdas.adapters.dynamodb_nodes import DynamoNodeStore
 from lambdas.adapters.dynamodb_pool import DynamoPoolStore
+from lambdas.adapters.dynamodb_pool_accounts import DynamoPoolAccounts
 from lambdas.adapters.dynamodb_profiles import DynamoProfileStore
 from lambdas.adapters.dynamodb_tenant_ledgers import DynamoTenantLedgers
 from lambdas.adapters.dynamodb_tokens import DynamoTokenStore
@@ -65,6 +66,7 @@ class World:
     chunks: stores.ChunkStore
     nodes: stores.NodeStore
     pool: stores.PoolStore
+    pool_accounts: stores.PoolAccounts
     profiles: stores.ProfileStore
     tokens: stores.TokenStore
     at: Callable[[Place], Services]
@@ -142,6 +144,7 @@ def world(*, hurried: bool = False) -> World:
         chunks=DynamoChunkStore(table(env.chunks_table), clock),
         nodes=DynamoNodeStore(table(env.nodes_table)),
         pool=DynamoPoolStore(table(env.pool_table), env.state_machine),
+        pool_accounts=DynamoPoolAccounts(table(env.pool_table)),
         profiles=DynamoProfileStore(table(env.profiles_table), clock),
         tokens=DynamoTokenStore(table(env.control_tokens_table)),
         at=lambda place: at(place.region),

@@ -26,6 +26,7 @@ from tests.lambdas.memory.market import (
     MemorySpotMarket,
 )
 from tests.lambdas.memory.pool import MemoryPoolStore
+from tests.lambdas.memory.pool_accounts import MemoryPoolAccounts
 from tests.lambdas.memory.stores import (
     MemoryChunkStore,
     MemoryCommonLimits,
@@ -74,7 +75,7 @@ class Cloud:
         self.watched = MemoryWatchedTransfers()
         self.waves = MemoryWaves()
         self.chunks, self.nodes, self.profiles = MemoryChunkStore(), MemoryNodeStore(), MemoryProfileStore()
-        self.pool = MemoryPoolStore()
+        self.pool, self.pool_accounts = MemoryPoolStore(), MemoryPoolAccounts()
         self.tokens, self.objects, self.events = MemoryTokenStore(), MemoryObjects(), MemoryEvents()
         self.executions, self.notifications, self.metrics = MemoryExecutions(), MemoryNotifications(), MemoryMetrics()
         self.sessions = MemorySessions(self.clock)
@@ -103,6 +104,7 @@ class Cloud:
             chunks=self.chunks,
             nodes=self.nodes,
             pool=self.pool,
+            pool_accounts=self.pool_accounts,
             profiles=self.profiles,
             tokens=self.tokens,
             at=lambda place: self._services(place.region),

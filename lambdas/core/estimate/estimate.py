@@ -17,11 +17,13 @@ from lambdas.core.estimate.route_rows import PairsAlone
 from lambdas.core.estimate.route_use import RouteUse, in_words
 from lambdas.core.estimate.row_table import RowTable
 from lambdas.core.estimate.rows import Row, build_row
+from lambdas.core.estimate.side_by_side import OfKind, side_by_side
 from lambdas.core.estimate.steps import beside
 from lambdas.core.estimate.type_choice import Candidate, Offer, offer_of, rank
 from lambdas.core.estimate.undecided import Undecided, undecided
 from lambdas.core.estimate.ways import Ways
 from lambdas.core.estimate.whole_time import WholeTime
+from lambdas.core.pool.region_price import PoolPrice
 from lambdas.core.request.request import Objective
 from lambdas.core.tariff.relay_prices import RelayPrice
 
@@ -48,6 +50,10 @@ class Estimate(Document):
         default=None, min_length=1
     )
     """Of these, by region, those that can be launched with more for their network than for their disks; they are."""
+    pool_price: PoolPrice | None = None
+    """What the pool costs the transfer; absent where it may have no lease."""
+    side_by_side: list[OfKind] | None = None
+    """Direct, lent, of the pool and launched, each by itself; absent where there is no pool."""
     notes: list[str]
     on_the_way: str | None = None
     """Why the first seconds of the transfer decide about relays, in words; absent where that is decided beforehand."""
@@ -193,6 +199,7 @@ def estimate(
         instance_type=offer.instance_type,
         destination_type=offer.destination_type or None,
         candidates=candidates,
+        side_by_side=side_by_side(size_bytes, figures, objective, min(limit, offer.most_pairs)) or None,
         notes=[
             *notes,
             *promise(row, objective, figures),

@@ -211,6 +211,10 @@ class EndFigures(Document):
     """Pairs with machines of the user; they come first."""
     pooled: Count | None = Field(default=None, alias="pooledPairs")
     """Pairs after these that have a lease in the pool at both sides: no machine has to boot for them; None: no pool."""
+    pool_usd: Figure | None = Field(default=None, alias="poolUsdPerGB")
+    """Per GB (10^9 bytes) through a pair of the pool's relays, fixed at the transfer's start; absent: no pool."""
+    pool_node: Figure | None = Field(default=None, alias="poolNodeMBps")
+    """What one node of the pool forwards for all who share it."""
     pair_route: PairRoute | None = None
     """Absent: of regions that nobody has named, with as many relays at both sides."""
     timetable: list[TimedLimit] | None = None
@@ -249,6 +253,11 @@ class EndFigures(Document):
     def file_systems_gb_usd(self) -> float:
         """Dollars per GB that file systems charge at most for reading and writing it."""
         return self.file_systems.greatest if self.file_systems else 0.0
+
+    @property
+    def pool_gb_usd(self) -> float:
+        """Dollars per GB that is sent through a pair of the pool."""
+        return self.pool_usd.value if self.pool_usd else 0.0
 
     def sent_gb_usd(self, pairs: int) -> float:
         """Dollars per GB that is sent: it leaves the region, and goes between zones."""

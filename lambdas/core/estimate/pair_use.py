@@ -70,7 +70,7 @@ class PairUse(RouteUse):
 
     def gb_usd(self, figures: Figures) -> float:
         """With what goes between zones to the relays."""
-        return figures.gb_usd(self.pairs)
+        return figures.gb_usd(self.pairs) + figures.sent_share * self.pooled_share * figures.pool_gb_usd
 
     def beside_gb_usd(self, figures: Figures) -> float:
         """As if all went to relays in other zones, since nobody knows how much does."""
@@ -104,6 +104,7 @@ def pair_use(pairs: int, figures: Figures) -> RouteUse:
         regions=route.regions or [],
         relays=relays,
         lent=route.lent_of(relays),
+        pooled=_pooled(pairs, relays, figures),
         rate=rate,
         share=round(rate.now / (rate.now + direct), 4) if rate.now else 0.0,
         usd_per_gb=figures.leaving_gb_usd,
@@ -111,6 +112,14 @@ def pair_use(pairs: int, figures: Figures) -> RouteUse:
         figures=figures,
         pairs=pairs,
     )
+
+
+def _pooled(pairs: int, relays: list[int], figures: Figures) -> list[int] | None:
+    """Leases at each side: machines of the user come first, and what is launched last."""
+    lent = figures.route.lent_of(relays) or [0] * len(relays)
+    count = min(max(pairs - len(figures.lent), 0), figures.pooled or 0)
+    found = [min(count, of_side - there) for of_side, there in zip(relays, lent, strict=True)]
+    return found if any(found) else None
 
 
 def _together(pairs: int, figures: Figures) -> Figure:

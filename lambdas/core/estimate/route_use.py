@@ -24,6 +24,8 @@ class RouteUse(Document):
     regions: list[Region] = Field(min_length=2, max_length=4)
     relays: list[Count] = Field(min_length=2, max_length=4)
     lent: list[Count] | None = Field(default=None, alias="lentRelays", min_length=2, max_length=4)
+    pooled: list[Count] | None = Field(default=None, alias="pooledRelays", min_length=2, max_length=4)
+    """How many of them are leases in the pool, which cost by the GB; absent for none."""
     rate: Figure = Field(alias="rateMBps")
     share: Annotated[float, Field(ge=0, le=1)] = 0.0
     usd_per_gb: NonNegative = Field(alias="usdPerGB")
@@ -59,8 +61,16 @@ class RouteUse(Document):
     @property
     def paid(self) -> list[int]:
         """Relays at each of its regions that are launched for the transfer."""
-        lent = self.lent or [0] * len(self.relays)
-        return [count - there for count, there in zip(self.relays, lent, strict=True)]
+        none = [0] * len(self.relays)
+        there = zip(self.relays, self.lent or none, self.pooled or none, strict=True)
+        return [count - lent - pooled for count, lent, pooled in there]
+
+    @property
+    def pooled_share(self) -> float:
+        """The part of what it carries that goes through the pool: as much as the side with the fewest leases has."""
+        if self.pooled is None:
+            return 0.0
+        return min(part / count if count else 0.0 for part, count in zip(self.pooled, self.relays, strict=True))
 
     @property
     def paths(self) -> int:
@@ -112,7 +122,12 @@ class RouteUse(Document):
 
     def gb_usd(self, figures: Figures) -> float:
         """Dollars per GB that arrives this way, with what is sent again for it."""
-        return figures.sent_share * self.usd_per_gb
+        return figures.sent_share * (self.usd_per_gb + self.pooled_share * figures.pool_gb_usd)
+
+    def most_gb_usd(self, figures: Figures) -> float:
+        """The same if all of it went through the pool: leases may come free that an estimate did not count on."""
+        rest = (1.0 - self.pooled_share) * figures.pool_gb_usd
+        return self.gb_usd(figures) + (figures.sent_share * rest if self.count else 0.0)
 
     def beside_gb_usd(self, figures: Figures) -> float:
         """The same of what goes by the direct path beside it."""

@@ -40,7 +40,7 @@ def dollars(
 
 def dearest_gb_usd(uses: Iterable[RouteUse], figures: Figures) -> float:
     """Dollars per GB that arrives by the dearest way: until the report nobody knows which way a byte took."""
-    return max([figures.gb_usd(0), *(use.gb_usd(figures) for use in uses)])
+    return max([figures.gb_usd(0), *(use.most_gb_usd(figures) for use in uses)])
 
 
 def control_plane_dollars(size_bytes: int, pairs: int, seconds: float, figures: Figures, slots: int = 0) -> float:

@@ -14,7 +14,8 @@ from lambdas.core.estimate.pair_use import pair_uses
 from lambdas.core.estimate.route_use import RouteUse, in_words
 from lambdas.core.estimate.whole_time import WholeTime, at_most
 from lambdas.core.models.zero_wait import Serving
-from lambdas.core.tariff import energy
+from lambdas.core.pool.energy import node_seconds, transfer_wh
+from lambdas.core.tariff import cost
 from lambdas.core.tariff.cost import worth
 from lambdas.core.words import duration
 
@@ -43,6 +44,8 @@ class Row(Document):
     """Dollars, with what its hours are worth; absent where nobody weighs them."""
     energy_wh: NonNegative | None = None
     """Watt-hours of all machines, as `tariff.energy` assumes them."""
+    pool_usd: NonNegative | None = None
+    """Dollars of these for what goes through the pool; absent where nothing does."""
     limit: str
     planned: list[RouteUse] = Field(default_factory=list, alias="routes", exclude_if=lambda uses: not uses)
     """The routes that its number does not tell of; as many relays as so many pairs have, at most. See `uses`."""
@@ -143,7 +146,8 @@ def row_with(
         cost_usd=cost,
         cost_usd_at_most=most if most > cost else None,
         probes_usd_at_most=round(probes.most_usd, 6) if wait else None,
-        energy_wh=round(_energy(uses, seconds, figures, wait), 3),
+        energy_wh=round(_energy(size_bytes, shared, seconds, figures, wait), 3),
+        pool_usd=round(_pool_usd(size_bytes, shared, figures), 6) or None,
         limit=limit_through(size_bytes, seconds, serving, figures, in_words(uses)),
     )
 
@@ -176,13 +180,33 @@ def _shares(uses: Sequence[RouteUse], seconds: float, figures: Figures, wait: fl
     ]
 
 
-def _energy(uses: Sequence[RouteUse], seconds: float, figures: Figures, wait: float) -> float:
+def _energy(size_bytes: int, uses: Sequence[RouteUse], seconds: float, figures: Figures, wait: float) -> float:
     """Both ends and all relays, those of the user too; more of them until a pre-test is over that gives some back.
 
-    Of a bucket the end that has machines: what S3 takes nobody knows.
+    Of a bucket the end that has machines: what S3 takes nobody knows. Of the pool's nodes, which others share, the part
+    that the bytes are of what these could carry.
     """
-    ends = sum((figures.machines or [1, 1])[: figures.route.sides]) * seconds
-    relays = sum(use.count for use in uses)
+    ends = sum((figures.machines or [1, 1])[: figures.route.sides])
+    relays = sum(use.count - sum(use.pooled or []) for use in uses)
     more = sum(use.tested.count - use.count for use in uses) if wait else 0
     lived = seconds + figures.tail_seconds
-    return energy.watt_hours(ends + relays * lived + more * min(figures.spawn.value + wait, lived))
+    return transfer_wh(
+        ends,
+        seconds,
+        [relays * lived, more * min(figures.spawn.value + wait, lived)],
+        _pool_node_seconds(size_bytes, uses, figures),
+    )
+
+
+def _pool_node_seconds(size_bytes: int, uses: Sequence[RouteUse], figures: Figures) -> float:
+    """Of whole nodes: each byte takes its part of one at every side where it goes through the pool."""
+    if figures.pool_node is None:
+        return 0.0
+    shares = (use.share * sum(1 for leases in use.pooled or [] if leases) * use.pooled_share for use in uses)
+    return node_seconds(size_bytes / 1e6 * figures.sent_share * sum(shares), figures.pool_node.value)
+
+
+def _pool_usd(size_bytes: int, uses: Sequence[RouteUse], figures: Figures) -> float:
+    return cost.egress(
+        size_bytes, sum(use.share * use.pooled_share for use in uses) * figures.sent_share * figures.pool_gb_usd
+    )

@@ -75,6 +75,10 @@ def _row(size_bytes: int, uses: Sequence[RouteUse], figures: Figures) -> Row:
     return row_of(size_bytes, seconds, figures.direct.now, uses, figures)
 
 
+def _gb_usd(use: RouteUse, figures: Figures) -> float:
+    return use.usd_per_gb + use.pooled_share * figures.pool_gb_usd
+
+
 def row_of(size_bytes: float, seconds: float, direct: float, uses: Sequence[RouteUse], figures: Figures) -> Row:
     """What bytes cost that take so long on the direct path, of `direct` MB/s, and on routes."""
     lived = seconds + figures.tail_seconds
@@ -82,7 +86,7 @@ def row_of(size_bytes: float, seconds: float, direct: float, uses: Sequence[Rout
     dollars = cost.egress(size_bytes * direct / total if total else 0.0, figures.gb_usd(0))
     for use in uses:
         dollars += sum(count * hour for count, hour in zip(use.paid, use.hours_usd, strict=True)) * lived / 3600
-        dollars += cost.egress(size_bytes * use.rate.now / total, figures.sent_share * use.usd_per_gb)
+        dollars += cost.egress(size_bytes * use.rate.now / total, figures.sent_share * _gb_usd(use, figures))
     relays = sum(use.count for use in uses)
     return Row(
         pairs=len(uses),

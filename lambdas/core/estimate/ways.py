@@ -9,7 +9,7 @@ from typing import NamedTuple
 from pydantic import Field
 
 from lambdas.core.estimate import pre_tests
-from lambdas.core.estimate.figures import LENT_SECONDS, Figure, Figures
+from lambdas.core.estimate.figures import LENT_SECONDS, POOLED_SECONDS, Figure, Figures
 from lambdas.core.estimate.route_use import RouteUse
 from lambdas.core.models.zero_wait import Serving
 from lambdas.core.routes.network_map import Link, NetworkMap
@@ -63,17 +63,22 @@ class Border:
 class BorderUse(RouteUse):
     """A route as it was planned: what it carries is known by the borders that it crosses.
 
-    `at_once`: the share of its rate that machines carry which run already. `measured`: of each hop between its relays
+    `at_once`: the share of its rate that machines carry which run already; `pooled_at_once`: and leases in the pool. `measured`: of each hop between its relays
     what one path carries, and dollars per GB.
     """
 
     at_once: float = Field(exclude=True)
+    pooled_at_once: float = Field(default=0.0, exclude=True)
     measured: list[tuple[Figure, float]] = Field(exclude=True)
 
     def servings(self, figures: Figures, wait_seconds: float) -> list[Serving]:
         """Its machines that run already, then the others."""
         limit, joins = self.rate.limit, figures.spawn.value + wait_seconds
-        shares = ((self.at_once, min(joins, LENT_SECONDS)), (1.0 - self.at_once, joins))
+        shares = (
+            (self.at_once, min(joins, LENT_SECONDS)),
+            (self.pooled_at_once, min(joins, POOLED_SECONDS)),
+            (1.0 - self.at_once - self.pooled_at_once, joins),
+        )
         return [
             Serving(limit.rate * share, since, burst=limit.burst * share, credit=limit.credit * share)
             for share, since in shares
@@ -103,6 +108,8 @@ class Ways:
     most_in_region: Mapping[str, int]
     first_stage: Mapping[tuple[Regions, bool], int]
     straight: float = 0.0
+    pooled: int = 0
+    """Leases that the pool can give at each side of the pair."""
 
     @property
     def is_quick(self) -> bool:
@@ -157,7 +164,10 @@ class Ways:
         factor = rate / limit.counted if limit.counted else 0.0
         note = f"{where}: {limit.figure.note}"
         lent = self._lent(plan)
+        pooled = self._pooled(plan, lent)
+        pooled_share = min(part / count if count else 0.0 for part, count in zip(pooled, plan.relays, strict=True))
         figure = limit.figure.scaled(factor, f"{note}, times {factor:.3g}" if factor != 1 else note)
+        at_once = self._at_once(plan, lent, figure.now)
         crossed = [
             self.borders[pair] for pair, relays in zip(plan.links, pairwise(plan.relays), strict=True) if all(relays)
         ]
@@ -166,12 +176,20 @@ class Ways:
             regions=list(plan.regions),
             relays=list(plan.relays),
             lent=lent if any(lent) else None,
+            pooled=pooled if any(pooled) else None,
             rate=figure,
             usd_per_gb=plan.usd_per_gb(network),
             hours_usd=[self.hours[region].value for region in plan.regions],
-            at_once=self._at_once(plan, lent, figure.now),
+            at_once=at_once,
+            pooled_at_once=min(pooled_share, 1.0 - at_once),
             measured=[(border.slower, border.usd_per_gb) for border in crossed],
         )
+
+    def _pooled(self, plan: RoutePlan, lent: list[int]) -> list[int]:
+        """Leases at each of its stages, after machines of the user; third regions are not counted on."""
+        if len(plan.regions) > len((self.source, self.destination)) or plan.straight:
+            return [0] * len(plan.relays)
+        return [min(count - there, self.pooled) for count, there in zip(plan.relays, lent, strict=True)]
 
     def _lent(self, plan: RoutePlan) -> list[int]:
         """Machines of the user at each of its stages: they belong to the pair, and take its first slots."""

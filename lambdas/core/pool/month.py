@@ -62,12 +62,17 @@ def month(spans: Iterable[Span], charges: Iterable[tuple[str, float]]) -> Month:
         costs.append(span.cost_usd)
         for tenant, usd in span.shares.items():
             parts.setdefault(tenant, []).append(usd)
+    return summed(fsum(costs), {tenant: fsum(usd) for tenant, usd in parts.items()}, charges)
+
+
+def summed(cost_usd: float, shares: Mapping[str, float], charges: Iterable[tuple[str, float]]) -> Month:
+    """The same of spans whose cost and shares (dollars by tenant) are summed up already."""
     charged: dict[str, list[float]] = {}
     for tenant, usd in charges:
         not_negative(f"charges.{tenant}", usd, "dollars")
         charged.setdefault(tenant, []).append(usd)
-    cost = round(fsum(costs) * MICRO)
-    exact = {tenant: fsum(usd) * MICRO for tenant, usd in parts.items()}
+    cost = round(cost_usd * MICRO)
+    exact = {tenant: usd * MICRO for tenant, usd in shares.items()}
     shared, idle = _whole(exact, cost)
     return Month({tenant: round(fsum(usd) * MICRO) for tenant, usd in sorted(charged.items())}, shared, idle)
 

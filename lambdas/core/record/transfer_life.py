@@ -31,6 +31,7 @@ from lambdas.core.fleet.resolved_paths import ResolvedPaths
 from lambdas.core.record.pause import Pause
 from lambdas.core.record.transfer_record import ENDED, Beside, EndStatus, Outcome, Spawned, Status, TransferRecord
 from lambdas.core.record.unfinished_uploads import UnfinishedUploads
+from lambdas.core.pool.region_price import PoolPrice
 from lambdas.core.request.bandwidth import BandwidthLimit
 from lambdas.core.request.deletion import Deleted
 from lambdas.core.restores.summary import Restores
@@ -101,6 +102,7 @@ class Noted(TypedDict, total=False):
     unfinished: UnfinishedUploads
     source_paths: list[dict[str, Any]]
     estimate: Estimate
+    pool_price: PoolPrice
     plan: TransferPlan
     spawned: Spawned
     watch: Watch

@@ -20,6 +20,7 @@ from lambdas.core.fleet.relay_watch import Watch
 from lambdas.core.fleet.resolved_paths import ResolvedPaths
 from lambdas.core.record.pause import Pause
 from lambdas.core.record.unfinished_uploads import UnfinishedUploads
+from lambdas.core.pool.region_price import PoolPrice
 from lambdas.core.request.bandwidth import BandwidthLimit, limit_at
 from lambdas.core.request.deletion import Deleted
 from lambdas.core.restores.summary import Restores
@@ -92,6 +93,8 @@ class TransferRecord(Handover):
     spawned: Spawned | None = None
     outcome: Outcome | None = None
     teardown: dict[str, Count] | None = None
+    pool_price: PoolPrice | None = None
+    """Where it may have leases in a pool: what they cost, as it was when it began."""
     spent: Spent | None = None
     budget: BudgetDecision | None = None
     watch: Watch = Field(default_factory=Watch)

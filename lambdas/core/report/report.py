@@ -18,11 +18,13 @@ from lambdas.core.fleet.relay_node import Node
 from lambdas.core.fleet.replacements import Replacement, replacements
 from lambdas.core.fleet.topology import routes_of
 from lambdas.core.places.machines import EndMachine
+from lambdas.core.pool.energy import transfer_wh
 from lambdas.core.record.pause import PauseSpan
 from lambdas.core.record.transfer_record import EndStatus, TransferRecord
 from lambdas.core.record.unfinished_uploads import UnfinishedUploads, waiting
-from lambdas.core.report import fleet_report, route_report, seat_report
+from lambdas.core.report import fleet_report, pool_report, route_report, seat_report
 from lambdas.core.report.fleet_report import FleetReport
+from lambdas.core.report.pool_report import PoolUse
 from lambdas.core.report.route_report import RouteShare
 from lambdas.core.report.seat_report import SeatReport
 from lambdas.core.report.stages import StageTime, stage_times
@@ -66,6 +68,8 @@ class Dollars(Document):
     """Those of a bucket, with what restoring its archived objects took; absent where no end is one."""
     file_systems: float | None = None
     """What file systems of AWS's charge at most for reading and writing; absent where none does."""
+    pool: float | None = None
+    """For what went through the pool, at the price that it had at the start; absent where the transfer had no lease."""
     total: float
     estimate: float
 
@@ -130,6 +134,7 @@ class Report(Document):
     rate: float = Field(alias="rateMBps")
     cost: Dollars
     energy: Energy | None = None
+    pool: PoolUse | None = None
     budget: BudgetDecision | None = None
     pauses: Annotated[list[PauseSpan], Field(min_length=1)] | None = None
     estimate: dict[str, Any] | None
@@ -209,6 +214,8 @@ def build(
     """
     transfer, estimate = record.transfer, record.estimate
     between_zones = spent.cross_zone * cross_zone.share(transfer, nodes, tally.by_path())
+    pooled = pool_report.use_of(record.pool_price, nodes, tally.by_path(), spent.pool)
+    pool_usd = pooled.usd if pooled else 0.0
     ways = route_report.routes(transfer, estimate, nodes, tally.by_path(), spent.egress)
     egress = route_report.egress(ways, spent.egress)
     chosen = estimate.chosen_first if estimate else None
@@ -269,10 +276,12 @@ def build(
             control_plane=spent.control_plane,
             requests=spent.requests if transfer.request.has_bucket else None,
             file_systems=spent.file_systems or None,
-            total=spent.total - spent.cross_zone + between_zones - spent.egress + egress,
+            pool=pooled.usd if pooled else None,
+            total=spent.total - spent.cross_zone + between_zones - spent.egress + egress - spent.pool + pool_usd,
             estimate=chosen.cost_usd if chosen else 0.0,
         ),
-        energy=_energy(transfer, tally, nodes, now),
+        energy=_energy(transfer, tally, nodes, now, pooled),
+        pool=pooled,
         budget=record.budget,
         pauses=(record.pause.spans or None) if record.pause else None,
         estimate=estimate.to_document() if estimate else None,
@@ -304,15 +313,17 @@ def _kept(record: TransferRecord) -> Kept | None:
     return Kept(entries=max(counts, default=None), where=where)
 
 
-def _energy(transfer: AcceptedTransfer, tally: Tally, nodes: list[Node], now: float) -> Energy | None:
+def _energy(
+    transfer: AcceptedTransfer, tally: Tally, nodes: list[Node], now: float, pooled: PoolUse | None
+) -> Energy | None:
     if not tally.seconds:
         return None
-    relays = sum((node.ended_at or now) - node.requested_at for node in nodes)
+    relays = [(node.ended_at or now) - node.requested_at for node in nodes if node.provider != "pool"]
     # Beside a bucket a machine has both daemons.
     ends = {seat.machine.instance_id for seat in (*transfer.senders, *transfer.receivers)}
-    return Energy(
-        watt_hours=round(energy.watt_hours(len(ends) * tally.seconds + relays), 3), assumption=energy.ASSUMPTION
-    )
+    # Others have the rest of the pool's nodes.
+    watt_hours = transfer_wh(len(ends), tally.seconds, relays, pooled.node_seconds if pooled else 0.0)
+    return Energy(watt_hours=round(watt_hours, 3), assumption=energy.ASSUMPTION)
 
 
 def _words(asked: object, machine: End | None) -> str:

@@ -26,6 +26,9 @@ def lease_of(reading: Reading, most_usd: float, start: int, sent: Sent, spent_us
         at=reading.now,
         sent_bytes=sent.start_bytes if sent.start == start else 0,
         usd=max(most_usd - spent, 0.0) if reading.estimate else 0.0,
-        usd_per_gb=reading.leaving_usd_per_gb + reading.zone_usd_per_gb + reading.sent_file_systems_usd_per_gb,
+        usd_per_gb=reading.leaving_usd_per_gb
+        + reading.zone_usd_per_gb
+        + reading.sent_file_systems_usd_per_gb
+        + reading.pool_usd_per_gb,
         usd_per_hour=an_hour_later.total - ended.total,
     )

@@ -24,6 +24,7 @@ from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.row_cost import RELAYS_OF_PAIR
 from lambdas.core.fleet.layout import FIRST_SENDER
 from lambdas.core.fleet.relay_node import Node
+from lambdas.core.pool.region_price import PoolPrice
 from lambdas.core.request.request import Objective
 from lambdas.core.spending.relay_price import hour_usd
 from lambdas.core.tariff import control_plane, cost
@@ -90,11 +91,12 @@ class Dollars(NamedTuple):
     control_plane: float
     requests: float = 0.0
     file_systems: float = 0.0
+    pool: float = 0.0
 
     @property
     def total(self) -> float:
-        """Dollars for relays, traffic, control plane, a bucket's requests and file systems together."""
-        return self.relays + self.egress + self.cross_zone + self.control_plane + self.requests + self.file_systems
+        """Dollars for relays, traffic, control plane, a bucket's requests, file systems and the pool together."""
+        return sum(self)
 
 
 class Spent(Document):
@@ -107,6 +109,8 @@ class Spent(Document):
     control_plane: float
     requests: float = 0.0
     file_systems: float = 0.0
+    pool: float = 0.0
+    """As if all bytes had gone through it, once the transfer has had a lease; the report knows the ways they took."""
     total: float
     sent: Sent
 
@@ -126,6 +130,7 @@ class Spent(Document):
             max(self.control_plane, before.control_plane),
             max(self.requests, before.requests),
             max(self.file_systems, before.file_systems),
+            max(self.pool, before.pool),
         )
         return Spent.of(most, self.at, self.sent)
 
@@ -191,6 +196,8 @@ class Reading:
     moved_bytes: int = 0
     may_save: bool = False
     probing: tuple[float, float] | None = None
+    pool_price: PoolPrice | None = None
+    """What a GB through the pool costs the transfer; None where it may have no lease."""
     restored_usd: float = 0.0
     """For archived objects of a bucket, as far as S3 was asked to restore them."""
 
@@ -229,6 +236,20 @@ class Reading:
     def sent_file_systems_usd_per_gb(self) -> float:
         """The same for each GB that is sent; where that may stand for any number of bytes, all is held back at once."""
         return 0.0 if self.may_save else self.file_systems_usd_per_gb
+
+    @property
+    def leased_usd_per_gb(self) -> float:
+        """Through every stage at which it ever had a lease in the pool."""
+        if self.pool_price is None:
+            return 0.0
+        stages = {node.stage: node.region for node in self.nodes if node.provider == "pool"}
+        return self.pool_price.usd_per_gb(stages.values())
+
+    @property
+    def pool_usd_per_gb(self) -> float:
+        """The same for what is still to be sent, where it wants relays that the pool may give it."""
+        wanted = self.estimate.figures.pool_gb_usd if self.estimate and self.estimate.chosen_pairs else 0.0
+        return max(self.leased_usd_per_gb, wanted)
 
     @property
     def direct_rate(self) -> float:
@@ -293,6 +314,7 @@ class Reading:
             control_plane=control_dollars(self.chunks, self.nodes, max(moving, 0.0), self.estimate),
             requests=request_dollars(sent, self.estimate) + self.restored_usd,
             file_systems=cost.egress(moved, self.file_systems_usd_per_gb),
+            pool=cost.egress(self.sent_bytes, self.leased_usd_per_gb) + cost.egress(more, self.pool_usd_per_gb),
         )
 
 

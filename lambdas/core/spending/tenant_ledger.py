@@ -6,13 +6,13 @@ really cost. All that is held stands in one item, so of two that begin at once t
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from math import fsum
 from typing import Annotated
 
 from pydantic import Field
 
 from lambdas.core.documents import Count, Document, TenantName, TransferId
+from lambdas.core.pool.month_account import month_of
 from lambdas.core.pool.tenant import TenantTerms
 from lambdas.core.request.request import TransferRequest
 from lambdas.core.words import dollars, many
@@ -108,11 +108,6 @@ def admit(ledger: TenantLedger, asked: Asked) -> Admission:
     )
     now = ledger.model_copy(update={"held": {**others, asked.execution: held}})
     return Admission(now, budget, most_pairs)
-
-
-def month_of(at: float) -> str:
-    """The month of a moment (Unix, s), in UTC: `2026-12`."""
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m")
 
 
 def _too_many_at_once(asked: Asked, others: Mapping[str, Held]) -> str | None:

@@ -11,6 +11,7 @@ from lambdas.core.restores.summary import Restores
 from lambdas.core.survey.survey import Survey
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.estimate.estimation import estimate_for
+from lambdas.operations.estimate.pooling import note_estimate
 from lambdas.operations.intake.extras import where as extras_where
 from lambdas.runtime.handler import task_state
 
@@ -26,7 +27,7 @@ def estimate_transfer(event: EstimateInput, world: World) -> Estimate:
     """The estimate; raises BudgetTooSmall, DeadlineUnreachable or MissingPrice."""
     transfer, survey = event.transfer, event.survey
     result = estimate_for(transfer, survey.to_send.bytes, world, survey, restores=_restores(transfer, world))
-    world.transfers.change(transfer, transfer_life.note(estimate=result))
+    note_estimate(world, transfer, result)
     if transfer.request.dry_run:
         where = f"s3://{world.env.control_bucket}/{world.shared_key(transfer, survey.folder)}"
         deleted = _would_delete(transfer, survey, world) if transfer.request.delete else None

@@ -4,9 +4,9 @@ from lambdas.adapters.world import World
 from lambdas.core.chunks.listing import OpenSurvey
 from lambdas.core.documents import Handover
 from lambdas.core.estimate.estimate import Estimate
-from lambdas.core.record import transfer_life
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.estimate.estimation import estimate_for
+from lambdas.operations.estimate.pooling import note_estimate
 from lambdas.operations.intake.surveying import survey_of_followed
 from lambdas.runtime.handler import task_state
 
@@ -22,7 +22,7 @@ def finish_survey(event: FinishInput, world: World) -> Estimate:
     """The estimate; raises what Survey Ends and Estimate Transfer do, and TransferFenced."""
     survey = survey_of_followed(event.transfer, event.survey, world)
     result = estimate_for(event.transfer, survey.to_send.bytes, world, survey)
-    world.transfers.change(event.transfer, transfer_life.note(estimate=result))
+    note_estimate(world, event.transfer, result)
     return result
 
 

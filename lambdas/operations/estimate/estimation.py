@@ -27,7 +27,7 @@ from lambdas.core.tariff.prices import PriceBook
 from lambdas.core.tariff.relay_prices import relay_prices
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.core.transfer.seat import Seat
-from lambdas.operations.estimate import mounts, notes
+from lambdas.operations.estimate import mounts, notes, pooling
 from lambdas.operations.estimate.aim import Aim, of_moving
 from lambdas.operations.estimate.other_paths import other_paths
 from lambdas.operations.estimate.quotes import RegionMarket, market_of
@@ -140,7 +140,8 @@ def estimate_for(
     )
     if request.has_bucket:
         offered = [object_store.offered(one) for one in offered]
-    figures, offered = adjusted(figures, offered)
+    pool_price = pooling.price_for(transfer, figures, offered, world.most_pairs(transfer), world)
+    figures, offered = adjusted(pooling.priced(transfer, figures, pool_price), offered)
     found = estimate(
         size_bytes,
         figures,
@@ -186,6 +187,7 @@ def estimate_for(
             "notes": told,
             "reason": reason,
             "packing": packing,
+            "pool_price": pool_price,
             "relay_prices": list(prices.values()) or None,
             "weighted_types": market.weighted(sides) or None,
         }

@@ -70,6 +70,7 @@ def ways_for(
         },
         first_stage={(route.way, route.is_straight): route.first for route in routes_of(transfer)},
         straight=straight,
+        pooled=ends.pooled or 0,
     )
 
 

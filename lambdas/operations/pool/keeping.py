@@ -15,7 +15,7 @@ from lambdas.core.pool.pool_node import LIVE, Lease, PoolNode
 from lambdas.core.pool.size import resized
 from lambdas.operations.fleet.providers import launched
 from lambdas.operations.fleet.providers.pool import LEASE_SECONDS, end_lease
-from lambdas.operations.pool import sharing, starting
+from lambdas.operations.pool import accounting, sharing, starting
 
 # Longer than the function may run: a look that died keeps others waiting for so long.
 LOOK_SECONDS = 150.0
@@ -74,6 +74,7 @@ def _kept(world: World, region: str) -> Kept:
     nodes += _adopted(world, region, nodes, instances)
     shown = {**_described(world, region, nodes, instances), **instances}
     known = [seen for node in nodes if (seen := _seen(world, node, shown.get(node.instance_id)))]
+    accounting.count(world, region)
     leases_ended = sum(_settled(world, node) for node in known if node.state in LIVE)
     known = world.pool.nodes(region)
     settings, now = world.env.pool_regions[region], world.clock.now()
@@ -92,7 +93,9 @@ def _kept(world: World, region: str) -> Kept:
     world.pool.put_needs(region, size.needs)
     _forget(world, known, instances)
     limits = sharing.share(world, region)
-    live = sum(node.state in LIVE for node in world.pool.nodes(region))
+    known = world.pool.nodes(region)
+    accounting.tell_price(world, region, known)
+    live = sum(node.state in LIVE for node in known)
     ended = len(size.end) + len(size.give_up)
     return Kept(nodes=live, wanted=size.wanted, started=started, ended=ended, leases_ended=leases_ended, limits=limits)
 

@@ -19,7 +19,7 @@ from lambdas.operations.chunks import entry_list, skipped
 from lambdas.operations.copies import finishing
 from lambdas.operations.report.learning import learn, look_beside
 from lambdas.operations.seats import reports
-from lambdas.operations.spending import metering, tenants
+from lambdas.operations.spending import charging, metering, tenants
 
 
 def write(
@@ -69,6 +69,7 @@ def write(
     if record.teardown is not None:
         # Before it is closed: whoever finds it closed may take it that its tenant has been told what it cost.
         tenants.settle(world, transfer, document.cost.total)
+        charging.charge(world, transfer, document)
     others = look_beside(world, record, tally) if is_first else None
     closed = (
         world.transfers.change(transfer, transfer_life.close(document.status))

@@ -201,6 +201,7 @@ def _read(world: World, record: TransferRecord, sent: Sent) -> Reading:
         moved_bytes=progress.moved_for(sent.bytes) if progress else sent.bytes,
         may_save=_may_save(record),
         probing=_probing(record),
+        pool_price=record.pool_price,
         restored_usd=record.restores.spent_usd if record.restores else 0.0,
     )
 

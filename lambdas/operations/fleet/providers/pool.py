@@ -12,7 +12,7 @@ from lambdas.core.fleet import node_life
 from lambdas.core.fleet.membership import RELAY_PORT
 from lambdas.core.fleet.reconcile import Lease as Wanted
 from lambdas.core.fleet.relay_node import LIVE_STATES, Node
-from lambdas.core.fleet.topology import Stage, route_of, stage_at
+from lambdas.core.fleet.topology import Stage, route_of, routes_of, stage_at
 from lambdas.core.pool import pool_life
 from lambdas.core.pool.lease_share import share_of
 from lambdas.core.pool.placement import Host, place
@@ -44,6 +44,12 @@ def pairs(world: World, transfer: AcceptedTransfer) -> int:
     if any(_is_closed(world, transfer, stage) for stage in stages):
         return 0
     return min(len(_open(world, stage, set())) for stage in stages)
+
+
+def regions(world: World, transfer: AcceptedTransfer) -> list[str]:
+    """Where the transfer may have leases, whether or not there are any now: the price is of these."""
+    stages = [stage for route in routes_of(transfer) for stage in route.stages]
+    return sorted({stage.region for stage in stages if not _is_closed(world, transfer, stage)})
 
 
 def lease(world: World, record: Estimated, wanted: Wanted) -> list[Node]:

@@ -1,0 +1,24 @@
+"""What a transfer pays for the pool, for the month's account."""
+
+from lambdas.adapters.world import World
+from lambdas.core.pool.month_account import PoolCharge
+from lambdas.core.report.report import Report
+from lambdas.core.transfer.accepted import AcceptedTransfer
+from lambdas.operations.fleet.providers.pool import OPERATOR
+
+
+def charge(world: World, transfer: AcceptedTransfer, report: Report) -> None:
+    """Keep what the report says of the pool; of a transfer that had no lease nothing."""
+    if report.pool is None:
+        return
+    world.pool_accounts.charge(
+        PoolCharge(
+            transfer_id=transfer.transfer_id,
+            execution=transfer.execution_arn.rpartition(":")[2],
+            tenant=transfer.tenant or OPERATOR,
+            at=world.clock.now(),
+            usd=report.pool.usd,
+            sent_bytes=report.pool.sent_bytes,
+            energy_wh=report.energy.watt_hours if report.energy else 0.0,
+        )
+    )

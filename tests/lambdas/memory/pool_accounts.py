@@ -1,0 +1,37 @@
+"""What the pool costs and is paid, in memory."""
+
+from lambdas.core.pool.month_account import MonthAccount, PoolCharge
+from lambdas.core.pool.region_price import RegionPrice
+
+
+class MemoryPoolAccounts:
+    """PoolAccounts; `charges`: by execution."""
+
+    def __init__(self) -> None:
+        self.prices: dict[str, RegionPrice] = {}
+        self.months: dict[tuple[str, str], MonthAccount] = {}
+        self.charges: dict[str, PoolCharge] = {}
+
+    def price(self, region: str) -> RegionPrice | None:
+        """See PoolAccounts."""
+        return self.prices.get(region)
+
+    def put_price(self, price: RegionPrice) -> None:
+        """See PoolAccounts."""
+        self.prices[price.region] = price
+
+    def month(self, region: str, month: str) -> MonthAccount | None:
+        """See PoolAccounts."""
+        return self.months.get((region, month))
+
+    def put_month(self, account: MonthAccount, before: MonthAccount | None) -> bool:
+        """See PoolAccounts."""
+        known = self.months.get((account.region, account.month))
+        if (known.until if known else None) != (before.until if before else None):
+            return False
+        self.months[account.region, account.month] = account
+        return True
+
+    def charge(self, charge: PoolCharge) -> None:
+        """See PoolAccounts."""
+        self.charges[charge.execution] = charge
