@@ -12,6 +12,7 @@ from lambdas.core.estimate.alternative import Alternative
 from lambdas.core.estimate.figures import Figure
 from lambdas.core.estimate.pair_route import PairRoute
 from lambdas.core.estimate.rows import Row
+from lambdas.core.estimate.side_by_side import OfKind
 from lambdas.core.estimate.type_choice import Candidate
 from lambdas.core.words import dollars, duration, size
 
@@ -57,9 +58,31 @@ def estimate_table(estimate: dict[str, Any]) -> RenderableType:
         )
     note = f"p = {estimate['chosenPairs']}: {estimate['reason']}. Relays: {estimate['instanceType']}."
     told = [note, *_why_so(estimate)]
-    others = [_alternatives_table(found)] if (found := estimate.get("alternatives")) else []
+    others = [_kinds_table(kinds)] if (kinds := estimate.get("sideBySide")) else []
+    others += [_alternatives_table(found)] if (found := estimate.get("alternatives")) else []
     rows_shown = Fitted(table, bars=[""], sentences=["limited by"])
     return Group(rows_shown, *(Text(line, style="dim") for line in told), *others, _figures_table(estimate["figures"]))
+
+
+_KINDS = {
+    "direct": "the direct path alone",
+    "lent": "machines of yours",
+    "pool": "leases in the pool",
+    "launched": "relays that are launched",
+}
+
+
+def _kinds_table(found: list[dict[str, Any]]) -> RenderableType:
+    """Where relays could come from, each at its best."""
+    table = Table(title="Where relays could come from, each by itself", title_justify="left", box=SIMPLE_HEAD)
+    table.add_column("")
+    for name in ("pairs", "time", "cost", "of these pool", "Wh"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for one in map(OfKind.from_document, found):
+        pool = "" if one.pool_usd is None else dollars(one.pool_usd)
+        row = (str(one.pairs), duration(one.seconds), dollars(one.cost_usd), pool, f"{one.energy_wh:.1f}")
+        table.add_row(_KINDS[one.kind], *row)
+    return table
 
 
 def _alternatives_table(found: list[dict[str, Any]]) -> RenderableType:
@@ -121,6 +144,8 @@ _FIGURES = {
     "egressUsdPerGB": "out of the region, $/GB",
     "requestsUsd": "requests to the bucket, $",
     "fileSystemsUsdPerGB": "file systems at most, $/GB",
+    "poolUsdPerGB": "through the pool, $/GB",
+    "poolNodeMBps": "a node of the pool, MB/s",
     "gatewayUsdPerGB": "through a transit gateway, $/GB",
     "distcpSeconds": "DistCp for the same files, s",
     "distcpMaps": "map tasks of DistCp at once",

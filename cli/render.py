@@ -297,6 +297,7 @@ def _became(estimate: dict[str, Any]) -> str:
 def _dollars(cost: dict[str, Any]) -> str:
     asked = f", requests to the bucket {dollars(cost['requests'])}" if "requests" in cost else ""
     asked += f", file systems {dollars(cost['fileSystems'])} at most" if "fileSystems" in cost else ""
+    asked += f", pool {dollars(cost['pool'])}" if "pool" in cost else ""
     zones = f"between zones {dollars(cost['crossZone'])}, " if cost["crossZone"] else ""
     return (
         f"on AWS: {dollars(cost['total'])} (relays {dollars(cost['relays'])}, egress {dollars(cost['egress'])}, {zones}"

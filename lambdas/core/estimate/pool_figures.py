@@ -34,7 +34,7 @@ def quoted(
 def with_pool(figures: EndFigures, price: PoolPrice, regions: Iterable[str]) -> EndFigures:
     """The figures with what a GB through a pair costs; `regions`: those of the pair's relays, one for each."""
     note = (
-        f"for a GB through the pool, of which {price.use:.0%} were leased; beside {price.relays} relays of one's own at "
+        f"a GB through the pool, {price.use:.0%} of which is leased; as against {price.relays} relays of one's own at "
         f"{price.rate:.4g} MB/s"
     )
     return figures.model_copy(

@@ -63,8 +63,8 @@ class Border:
 class BorderUse(RouteUse):
     """A route as it was planned: what it carries is known by the borders that it crosses.
 
-    `at_once`: the share of its rate that machines carry which run already; `pooled_at_once`: and leases in the pool. `measured`: of each hop between its relays
-    what one path carries, and dollars per GB.
+    `at_once`: the share of its rate that machines carry which run already; `pooled_at_once`: and leases in the pool.
+    `measured`: of each hop between its relays what one path carries, and dollars per GB.
     """
 
     at_once: float = Field(exclude=True)

@@ -53,7 +53,7 @@ class PoolPrice(Document):
     """It began at its latest time, at a higher price than it had asked for."""
 
     def usd_per_gb(self, regions: Iterable[str]) -> float:
-        """Dollars per GB on a way with a relay of the pool in each of these regions; twice in one that is twice there."""
+        """Dollars per GB on a way with a relay of the pool in each of these; a region may be among them twice."""
         return fsum(self.sides.get(region, 0.0) for region in regions)
 
 

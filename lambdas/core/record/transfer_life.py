@@ -28,10 +28,10 @@ from lambdas.core.estimate.dry_run import DryRun
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.fleet.relay_watch import Watch
 from lambdas.core.fleet.resolved_paths import ResolvedPaths
+from lambdas.core.pool.region_price import PoolPrice
 from lambdas.core.record.pause import Pause
 from lambdas.core.record.transfer_record import ENDED, Beside, EndStatus, Outcome, Spawned, Status, TransferRecord
 from lambdas.core.record.unfinished_uploads import UnfinishedUploads
-from lambdas.core.pool.region_price import PoolPrice
 from lambdas.core.request.bandwidth import BandwidthLimit
 from lambdas.core.request.deletion import Deleted
 from lambdas.core.restores.summary import Restores

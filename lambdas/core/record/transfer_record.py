@@ -18,9 +18,9 @@ from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.estimate.profiling import Measured
 from lambdas.core.fleet.relay_watch import Watch
 from lambdas.core.fleet.resolved_paths import ResolvedPaths
+from lambdas.core.pool.region_price import PoolPrice
 from lambdas.core.record.pause import Pause
 from lambdas.core.record.unfinished_uploads import UnfinishedUploads
-from lambdas.core.pool.region_price import PoolPrice
 from lambdas.core.request.bandwidth import BandwidthLimit, limit_at
 from lambdas.core.request.deletion import Deleted
 from lambdas.core.restores.summary import Restores

@@ -11,7 +11,7 @@ from lambdas.core.restores.summary import Restores
 from lambdas.core.survey.survey import Survey
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.estimate.estimation import estimate_for
-from lambdas.operations.estimate.pooling import note_estimate
+from lambdas.operations.estimate.pooling import fixed, note_estimate
 from lambdas.operations.intake.extras import where as extras_where
 from lambdas.runtime.handler import task_state
 
@@ -26,7 +26,14 @@ class EstimateInput(Handover):
 def estimate_transfer(event: EstimateInput, world: World) -> Estimate:
     """The estimate; raises BudgetTooSmall, DeadlineUnreachable or MissingPrice."""
     transfer, survey = event.transfer, event.survey
-    result = estimate_for(transfer, survey.to_send.bytes, world, survey, restores=_restores(transfer, world))
+    result = estimate_for(
+        transfer,
+        survey.to_send.bytes,
+        world,
+        survey,
+        restores=_restores(transfer, world),
+        pool_price=fixed(transfer, world),
+    )
     note_estimate(world, transfer, result)
     if transfer.request.dry_run:
         where = f"s3://{world.env.control_bucket}/{world.shared_key(transfer, survey.folder)}"

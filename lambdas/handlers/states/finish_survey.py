@@ -6,7 +6,7 @@ from lambdas.core.documents import Handover
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.estimate.estimation import estimate_for
-from lambdas.operations.estimate.pooling import note_estimate
+from lambdas.operations.estimate.pooling import fixed, note_estimate
 from lambdas.operations.intake.surveying import survey_of_followed
 from lambdas.runtime.handler import task_state
 
@@ -21,7 +21,7 @@ class FinishInput(Handover):
 def finish_survey(event: FinishInput, world: World) -> Estimate:
     """The estimate; raises what Survey Ends and Estimate Transfer do, and TransferFenced."""
     survey = survey_of_followed(event.transfer, event.survey, world)
-    result = estimate_for(event.transfer, survey.to_send.bytes, world, survey)
+    result = estimate_for(event.transfer, survey.to_send.bytes, world, survey, pool_price=fixed(event.transfer, world))
     note_estimate(world, event.transfer, result)
     return result
 

@@ -160,7 +160,9 @@ def _estimate(
         try:
             wished = transfer.model_copy(update={"request": asked})
             is_moving = size_bytes < (record.plan.bytes if record.plan else 0)
-            return estimate_for(wished, size_bytes, world, adjusted=adjusted, is_moving=is_moving)
+            return estimate_for(
+                wished, size_bytes, world, adjusted=adjusted, is_moving=is_moving, pool_price=record.pool_price
+            )
         except DeadlineUnreachable:
             continue
         except (BudgetTooSmall, MissingPrice, NoSuitableType) as error:

@@ -18,6 +18,7 @@ from lambdas.core.estimate.type_choice import Offer
 from lambdas.core.estimate.whole_time import TRANSFERS, whole_time
 from lambdas.core.fleet import joined
 from lambdas.core.fleet.launch_decision import NO_SPOT_ROLE
+from lambdas.core.pool.region_price import PoolPrice
 from lambdas.core.request import distcp_request
 from lambdas.core.request.bandwidth import MBIT_PER_MB, Timetable, spans
 from lambdas.core.restores.summary import Restores
@@ -50,14 +51,15 @@ def estimate_for(
     also: Iterable[int] = (),
     aim: Aim | None = None,
     restores: Restores | None = None,
+    pool_price: PoolPrice | None = None,
 ) -> Estimate:
     """Estimate of `size_bytes` between the ends of `transfer`; writes nothing.
 
     `survey`: where the ends were looked at; `adjusted`: puts in what the transfer itself has shown; `is_moving`: its
     data is under way, and `size_bytes` is what is left; `files`: their number, where nothing was looked at;
     `waited_seconds`: those for which a survey that is over has waited for a person; `also`: numbers of pairs that have
-    a row; `aim`: what is estimated, if not moving these bytes; `restores`: what is restored before. Raises
-    BudgetTooSmall, DeadlineUnreachable or NoSuitableType.
+    a row; `aim`: what is estimated, if not moving these bytes; `restores`: what is restored before; `pool_price`:
+    where it is fixed, as the transfer has begun. Raises BudgetTooSmall, DeadlineUnreachable or NoSuitableType.
     """
     request, wish = transfer.request, transfer.request.bandwidth_limit_mbps
     aim = aim or of_moving(transfer, size_bytes)
@@ -140,7 +142,7 @@ def estimate_for(
     )
     if request.has_bucket:
         offered = [object_store.offered(one) for one in offered]
-    pool_price = pooling.price_for(transfer, figures, offered, world.most_pairs(transfer), world)
+    pool_price = pool_price or pooling.price_now(transfer, figures, offered, world.most_pairs(transfer), world)
     figures, offered = adjusted(pooling.priced(transfer, figures, pool_price), offered)
     found = estimate(
         size_bytes,
@@ -213,7 +215,14 @@ def estimate_again(
     # The row that the person chose may be one that is of no use by now: it is judged as any other.
     also = [row.pairs for row in before.rows]
     found = estimate_for(
-        transfer, before.bytes, world, adjusted=surveyed, waited_seconds=waited_seconds, also=also, aim=aim
+        transfer,
+        before.bytes,
+        world,
+        adjusted=surveyed,
+        waited_seconds=waited_seconds,
+        also=also,
+        aim=aim,
+        pool_price=before.pool_price,
     )
     return found.model_copy(update={"packing": before.packing})
 

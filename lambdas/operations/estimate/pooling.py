@@ -1,4 +1,4 @@
-"""What the pool costs a transfer: as its record has it from its start on, or else as the pool's regions say now."""
+"""What the pool costs a transfer: what its regions say now, and from the first estimate on what its record has."""
 
 from collections.abc import Sequence
 
@@ -15,22 +15,23 @@ from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.fleet.providers import pool
 
 
-def price_for(
+def price_now(
     transfer: AcceptedTransfer, figures: EndFigures, offered: Sequence[Offer], most_pairs: int, world: World
 ) -> PoolPrice | None:
     """None where the transfer may have no lease, or where no look at its regions' pools has found a price yet."""
-    if not world.env.pool_regions:
-        return None
-    record = world.transfers.get(transfer.transfer_id)
-    if record is not None and record.is_of(transfer) and record.pool_price is not None:
-        return record.pool_price
-    regions = pool.regions(world, transfer)
+    regions = pool.regions(world, transfer) if world.env.pool_regions else []
     prices = {region: price for region in regions if (price := world.pool_accounts.price(region))}
     if not prices:
         return None
     kinds = {world.env.pool_regions[region].instance_type for region in prices}
     alike = next((offer for offer in offered if offer.instance_type in kinds), offered[0])
     return quoted(prices, figures, alike.pair.now, most_pairs, Gains(), world.clock.now())
+
+
+def fixed(transfer: AcceptedTransfer, world: World) -> PoolPrice | None:
+    """The price that the transfer's record has; None where it has none yet."""
+    record = world.transfers.get(transfer.transfer_id) if world.env.pool_regions else None
+    return record.pool_price if record is not None and record.is_of(transfer) else None
 
 
 def priced(transfer: AcceptedTransfer, figures: EndFigures, price: PoolPrice | None) -> EndFigures:

@@ -13,7 +13,7 @@ _GAP_SECONDS = 3600.0
 
 
 def hour_usd(world: World, region: str) -> float:
-    """Dollars for an hour of one node with its disk and address, by the embedded table: too high rather than too low."""
+    """Dollars for an hour of one node, disk and address included, by the embedded table: too high rather than low."""
     kind, book = world.env.pool_regions[region].instance_type, PriceBook()
     public = world.env.inter_region_path == "internet"
     known = book.find_instance_hour(kind, region)

@@ -110,6 +110,7 @@ def money(report: Report) -> list[Bar]:
         ("control plane", cost.control_plane),
         *([("requests to the bucket", cost.requests)] if cost.requests is not None else []),
         *([("file systems, at most", cost.file_systems)] if cost.file_systems is not None else []),
+        *([("pool", cost.pool)] if cost.pool is not None else []),
     ]
     return [
         Bar(name, dollars(usd), round(100 * usd / cost.total, 2) if cost.total else 0.0, f"money-{place}")

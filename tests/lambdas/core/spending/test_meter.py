@@ -13,6 +13,7 @@ from lambdas.core.estimate.budget import (
 )
 from lambdas.core.estimate.figures import Figure
 from lambdas.core.estimate.pair_use import pair_uses
+from lambdas.core.pool.region_price import PoolPrice
 from lambdas.core.request.request import Objective
 from lambdas.core.spending.leasing import lease_of
 from lambdas.core.spending.meter import Decision, Reading, Sent, Spent, affordable, control_dollars, decide
@@ -194,4 +195,35 @@ def test_requests_of_the_control_plane_are_those_of_the_relays_whatever_a_pair_i
     successor = node(0, 4, generation=1)
     assert control_dollars(0, [*beside_bucket, successor], 60.0, estimate()) == control_dollars(
         0, beside_bucket, 60.0, estimate()
+    )
+
+
+def leased(found: Reading, usd_per_gb: float = 0.5) -> Reading:
+    """The reading where its relays are leases in a pool that costs so much through both sides."""
+    sides = dict.fromkeys(("us-west-2", "eu-west-1"), usd_per_gb / 2)
+    price = PoolPrice(at=1000.0, sides=sides, use=0.5, relays=2, rate=40.0, node_mb_s=100.0, a=3.0, c=1.2)
+    nodes = [one.model_copy(update={"provider": "pool"}) for one in found.nodes]
+    return replace(found, nodes=nodes, pool_price=price)
+
+
+def test_leases_cost_by_what_was_sent_and_no_hour() -> None:
+    found = leased(reading(2, sent=3 * 10**9))
+    assert found.spent().relays == 0.0
+    assert found.spent().pool == pytest.approx(3 * 0.5)
+    assert found.spent().total == pytest.approx(sum(found.spent()))
+    assert Spent.of(found.spent(), 1100.0, Sent()).not_below(None).pool == pytest.approx(1.5)
+
+
+def test_the_pool_is_left_while_the_budget_still_bears_what_passes_until_the_next_look() -> None:
+    found = leased(reading(1, left=LONG, sent=10**9))
+    # 75 s at 40 MB/s are 3 GB, which cost $1.50 beside the $0.50 that are spent.
+    assert decided(found, 10.0) is Decision.GO_ON
+    assert decided(found, found.until_next_look().total - 0.01) is not Decision.GO_ON
+    assert found.until_next_look().pool == pytest.approx(0.5 * (1 + 0.04 * LOOK_SECONDS), rel=0.05)
+
+
+def test_a_sender_s_lease_reserves_what_the_pool_takes_of_each_gb() -> None:
+    plain, found = reading(1), leased(reading(1))
+    assert lease_of(found, 10.0, 1, Sent()).usd_per_gb == pytest.approx(
+        lease_of(plain, 10.0, 1, Sent()).usd_per_gb + 0.5
     )

@@ -3,9 +3,10 @@ from typing import Any
 
 import pytest
 
+from lambdas.core.pool.month_account import month_of
 from lambdas.core.pool.tenant import TenantTerms
 from lambdas.core.request.request import Limits, parse_request
-from lambdas.core.spending.tenant_ledger import Admission, Asked, TenantLedger, admit, month_of
+from lambdas.core.spending.tenant_ledger import Admission, Asked, TenantLedger, admit
 from tests.lambdas.builders import IRELAND, WEST, request
 
 NOW = datetime(2026, 12, 1, 3, tzinfo=UTC).timestamp()
