@@ -81,6 +81,27 @@ class Pool:
         self.account.cloud.wait_for(is_free, 60)
 
 
+def charged(pool: Pool, run: Run) -> dict[str, Any]:
+    """What the execution has paid for the pool, which estimate, report and the month's account agree on."""
+    report, estimate = run.report, run.report["estimate"]
+    (row,) = (row for row in estimate["rows"] if row["pairs"] == estimate["chosenPairs"])
+    price = report["pool"]["price"]
+    assert price == estimate["poolPrice"]
+    assert 0 < row["poolUsd"] < row["costUsd"]
+    assert {kind["kind"] for kind in estimate["sideBySide"]} == {"direct", "pool", "launched"}
+    # Both sides cost; what was sent again costs too.
+    usd = sum(price["sides"].values()) * through_the_pool(run) / 1e9
+    assert report["cost"]["pool"] == report["pool"]["usd"] >= usd * 0.99 > 0
+    assert report["cost"]["relays"] == 0
+    assert report["energy"]["wattHours"] > 0
+    (charge,) = (item for item in pool.items("") if item["machine"].startswith("charges#"))
+    assert (float(charge["usd"]), int(charge["sentBytes"])) == (report["pool"]["usd"], report["pool"]["bytes"])
+    months = [item for item in pool.items("month#")]
+    assert {item["region"] for item in months} == {HOME, OTHER}
+    assert all(float(item["costUsd"]) > 0 for item in months)
+    return charge
+
+
 def through_the_pool(run: Run) -> int:
     """Bytes that went through the pair."""
     lanes = [lane for lane in run.report["course"]["lanes"] if lane["pathId"] == "pair-1"]
@@ -116,6 +137,8 @@ def test_a_transfer_goes_through_nodes_that_stand_there_and_leaves_them(pooled: 
     assert through_the_pool(run) > 0
     first_byte, joined = account.first_byte_at("pooled"), max(float(node["joinedAt"]) for node in nodes)
     assert joined - first_byte < JOINED_SECONDS, "no Run Command lies between them"
+    charge = charged(pooled, run)
+    assert charge["tenant"] == "operator"
     assert account.left("pooled") == {}
     assert pooled.states() >= {(HOME, "FREE"), (OTHER, "FREE")}
     assert all(item["leases"] == 0 for item in pooled.items("node#"))

@@ -45,6 +45,18 @@ export function pool(settings: Settings, ...actions: readonly (ItemAction | 'Sca
   return [{ actions: actions.map((action) => `dynamodb:${action}`), resources }];
 }
 
+/** Says what a transfer has paid for the pool; `lambdas/adapters/dynamodb_pool_accounts.py` has these keys too. */
+export function chargePool(settings: Settings): Access[] {
+  return pool(settings, 'PutItem').map((access) => ({
+    ...access,
+    conditions: {
+      'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['charges#*'] },
+      // ForAllValues holds for a call that names no key at all.
+      Null: { 'dynamodb:LeadingKeys': 'false' },
+    },
+  }));
+}
+
 /** The one item of the table of arrivals that has the starts by objects that people add. */
 export function addedStarts(settings: Settings, ...actions: readonly ('GetItem' | 'PutItem')[]): Access {
   return {

@@ -119,6 +119,7 @@ export function report(settings: Settings): Access[] {
     data.copyNotes(settings, 'GetObject'),
     data.listCopyNotes(settings),
     data.putEvents(settings),
+    ...data.chargePool(settings),
     ...(settings.tenants.length > 0 ? [data.tenantLedgers(settings)] : []),
   ];
 }

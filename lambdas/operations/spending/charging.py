@@ -9,7 +9,8 @@ from lambdas.operations.fleet.providers.pool import OPERATOR
 
 def charge(world: World, transfer: AcceptedTransfer, report: Report) -> None:
     """Keep what the report says of the pool; of a transfer that had no lease nothing."""
-    if report.pool is None:
+    used = report.pool
+    if used is None:
         return
     world.pool_accounts.charge(
         PoolCharge(
@@ -17,8 +18,8 @@ def charge(world: World, transfer: AcceptedTransfer, report: Report) -> None:
             execution=transfer.execution_arn.rpartition(":")[2],
             tenant=transfer.tenant or OPERATOR,
             at=world.clock.now(),
-            usd=report.pool.usd,
-            sent_bytes=report.pool.sent_bytes,
+            usd=used.usd,
+            sent_bytes=used.sent_bytes,
             energy_wh=report.energy.watt_hours if report.energy else 0.0,
         )
     )

@@ -5,15 +5,18 @@ import pytest
 from lambdas.core.errors import BudgetTooSmall
 from lambdas.core.estimate.dry_run import DryRun
 from lambdas.core.estimate.figures import Figures
+from lambdas.core.pool.region_price import RegionPrice
 from lambdas.core.survey.survey import Survey
 from lambdas.handlers.states.estimate_transfer import EstimateInput, estimate_transfer
 from lambdas.operations.estimate.estimation import gateway
-from tests.lambdas.builders import ENDS, profile, survey, transfer, with_machine
+from tests.lambdas import pools
+from tests.lambdas.builders import ENDS, IRELAND, WEST, profile, survey, transfer, with_machine
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.core.intake.test_extras import DIGEST, extras
 from tests.lambdas.many import begun, many
 
 PAIR = "us-west-2>eu-west-1"
+ENDS_REGIONS = (WEST, IRELAND)
 
 
 def test_profiles_are_preferred_and_the_record_keeps_the_estimate() -> None:
@@ -199,3 +202,49 @@ def test_two_machines_at_each_end_take_half_the_time_of_one() -> None:
     assert found[1].limit.startswith("the source machine sends")
     assert found[2].limit.startswith("the 2 source machines send")
     assert found[2].seconds == pytest.approx(found[1].seconds / 2, rel=0.2)
+
+
+def price_of(cloud: Cloud, use: float, hour_usd: float = 0.36) -> None:
+    """Both regions' pools, of which so much is leased, and whose nodes cost so much an hour."""
+    for region in ENDS_REGIONS:
+        price = RegionPrice(region=region, at=cloud.clock.now(), use=use, vm_usd_per_hour=hour_usd, node_mb_s=100.0)
+        cloud.pool_accounts.put_price(price)
+
+
+def test_the_pool_s_price_is_that_of_the_first_estimate_whatever_comes() -> None:
+    cloud = Cloud(pool_regions=pools.regions())
+    pools.stand(cloud, 2)
+    price_of(cloud, 0.0)
+    accepted = transfer(relays={"pairs": 2})
+    cloud.transfers.create(accepted)
+    asked = EstimateInput(transfer=accepted, survey=survey(size=2 * 10**9))
+    first = estimate_transfer(asked, cloud.world)
+    assert first.pool_price is not None
+    assert first.figures.pooled == 2
+    assert first.chosen.pool_usd is not None
+    assert first.chosen.cost_usd > first.chosen.pool_usd > 0
+    assert [one.kind for one in first.side_by_side or []] == ["direct", "pool", "launched"]
+    record = cloud.transfers.get("first")
+    assert record is not None
+    assert record.pool_price == first.pool_price
+    price_of(cloud, 1.0)
+    assert estimate_transfer(asked, cloud.world).pool_price == first.pool_price
+
+
+@pytest.mark.parametrize("relays", [{"pairs": 2, "pool": "none"}, {"pairs": 2}])
+def test_without_leases_or_a_price_the_pool_is_in_no_row(relays: dict[str, Any]) -> None:
+    cloud = Cloud(pool_regions=pools.regions())
+    if relays.get("pool") == "none":
+        price_of(cloud, 0.0)
+    found = estimate_transfer(EstimateInput(transfer=transfer(relays=relays), survey=survey()), cloud.world)
+    assert (found.pool_price, found.side_by_side, found.figures.pool_usd) == (None, None, None)
+
+
+@pytest.mark.parametrize(("hour_usd", "pairs"), [(0.36, 2), (3600.0, 0)])
+def test_a_pool_that_the_budget_does_not_bear_is_no_reason_not_to_move(hour_usd: float, pairs: int) -> None:
+    cloud = Cloud(pool_regions=pools.regions())
+    pools.stand(cloud, 2)
+    price_of(cloud, 0.0, hour_usd)
+    accepted = transfer(relays={"pairs": 2}, objective={"maxCostUsd": 0.15})
+    found = estimate_transfer(EstimateInput(transfer=accepted, survey=survey(size=2 * 10**9)), cloud.world)
+    assert found.chosen_pairs == pairs
