@@ -24,6 +24,7 @@ export const RESTORING_STATES = ['list_archived', 'restore_objects'] as const;
 export const STATES = [
   'validate_request',
   'list_archived',
+  'await_price',
   'resolve_paths',
   'survey_ends',
   'estimate_transfer',

@@ -16,7 +16,7 @@ const FUNCTIONS = 71;
 
 /** Of each kind as many as its share of those that there are, the ones with the longest policies among them. */
 const MORE: Handlers = {
-  states: ['tear_down'],
+  states: [],
   reactions: ['reconcile'],
   calls: [],
   waves: [],

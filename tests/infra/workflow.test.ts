@@ -223,8 +223,10 @@ describe('an execution that measures, or copies between buckets', () => {
           Next: 'Survey Buckets',
         },
       ],
-      Default: 'Look at Ends',
+      Default: 'Is a Price Awaited?',
     });
+    expect(machine.States['Is a Price Awaited?']).toMatchObject({ Choices: [{ Next: 'Await Price' }], Default: 'Look at Ends' });
+    expect(machine.States['Is the Price Low Enough?']).toMatchObject({ Choices: [{ Next: 'Wait for the Price' }], Default: 'Look at Ends' });
     expect(ASL.match(/profile/g)).toHaveLength(1);
     expect(ASL.match(/'bucket'/g)).toHaveLength(2);
   });

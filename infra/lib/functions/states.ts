@@ -60,6 +60,10 @@ export function stateFunctions(settings: Settings): TransferFunctions {
       description: 'Time and cost for each number of relay pairs, and the choice',
       access: [readAndNote, on('profiles', 'GetItem', 'BatchGetItem'), ...askAboutEnds(settings)],
     },
+    await_price: {
+      description: 'Looks whether the pool costs as little as a transfer waits for, or whether its time has come',
+      access: [readAndNote, on('profiles', 'GetItem', 'BatchGetItem'), ...askMarkets(settings)],
+    },
     await_approval: {
       description: 'Keeps the task token, tells people what they may choose',
       access: [

@@ -46,6 +46,11 @@ def whole_time(profile: Profile | None, elapsed_seconds: float | None = None) ->
     return WholeTime(around, _known(profile, "accuracy"))
 
 
+def until_first_byte(profile: Profile | None) -> float:
+    """Seconds from a transfer's start to its first byte, as expected."""
+    return _known(profile, "survey").mean + _known(profile, "planning").mean
+
+
 def at_most(time: NormalDist, confidence: float) -> float:
     """What `time` does not exceed with `confidence`, a share."""
     return time.mean + NormalDist().inv_cdf(confidence) * time.stdev

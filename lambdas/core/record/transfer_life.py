@@ -28,6 +28,7 @@ from lambdas.core.estimate.dry_run import DryRun
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.fleet.relay_watch import Watch
 from lambdas.core.fleet.resolved_paths import ResolvedPaths
+from lambdas.core.pool.price_wait import PriceWait
 from lambdas.core.pool.region_price import PoolPrice
 from lambdas.core.record.pause import Pause
 from lambdas.core.record.transfer_record import ENDED, Beside, EndStatus, Outcome, Spawned, Status, TransferRecord
@@ -103,6 +104,7 @@ class Noted(TypedDict, total=False):
     source_paths: list[dict[str, Any]]
     estimate: Estimate
     pool_price: PoolPrice
+    price_wait: PriceWait
     plan: TransferPlan
     spawned: Spawned
     watch: Watch

@@ -18,6 +18,7 @@ from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.estimate.profiling import Measured
 from lambdas.core.fleet.relay_watch import Watch
 from lambdas.core.fleet.resolved_paths import ResolvedPaths
+from lambdas.core.pool.price_wait import PriceWait
 from lambdas.core.pool.region_price import PoolPrice
 from lambdas.core.record.pause import Pause
 from lambdas.core.record.unfinished_uploads import UnfinishedUploads
@@ -95,6 +96,8 @@ class TransferRecord(Handover):
     teardown: dict[str, Count] | None = None
     pool_price: PoolPrice | None = None
     """Where it may have leases in a pool: what they cost, as it was when it began."""
+    price_wait: PriceWait | None = None
+    """Where it waits, or has waited, for a price of the pool: what the last look found."""
     spent: Spent | None = None
     budget: BudgetDecision | None = None
     watch: Watch = Field(default_factory=Watch)
@@ -166,6 +169,11 @@ class TransferRecord(Handover):
     def paused(self) -> bool:
         """A person has paused it, and it is to send nothing."""
         return self.pause is not None and self.pause.paused
+
+    @property
+    def awaits_price(self) -> bool:
+        """Nothing of it has begun: the pool is too dear."""
+        return self.price_wait is not None and self.price_wait.wait_seconds is not None
 
     def is_of(self, transfer: AcceptedTransfer) -> bool:
         """Return whether the transfer's execution has it, and no later one has taken it up."""

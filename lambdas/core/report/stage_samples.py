@@ -7,7 +7,7 @@ from lambdas.core.record.transfer_record import TransferRecord
 # Of a shorter one the last chunk alone is more than a tenth.
 LEAST_ESTIMATE_SECONDS = 10.0
 # Stages that take as long as people or other transfers do, and those where data moved before the listing was whole.
-_WAITING = frozenset({"Await Approval", "Extend Plan"})
+_WAITING = frozenset({"Await Approval", "Await Price", "Extend Plan"})
 
 
 def stage_samples(record: TransferRecord, first: float, last: float, now: float) -> list[Sample]:

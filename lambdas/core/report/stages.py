@@ -8,6 +8,7 @@ from lambdas.core.documents import Document
 STAGE_ORDER = (
     "Validate Request",
     "List Archived",
+    "Await Price",
     "Survey Buckets",
     "Resolve Paths",
     "Survey Ends",

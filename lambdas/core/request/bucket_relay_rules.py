@@ -20,6 +20,8 @@ def of_one_bucket(said: Mapping[str, Any]) -> Iterator[_Refused]:
     yield "relays.existing", existing, bool(existing), only_ours, _LEAVE_OUT
     pool = relays.get("pool")
     yield "relays.pool", pool, pool == "only", only_ours, _LEAVE_OUT
+    for key in ("maxUsdPerGB", "startBy", "weight"):
+        yield f"relays.{key}", relays.get(key), relays.get(key) is not None, only_ours, _LEAVE_OUT
     from_relay_to_relay = "a pre-test measures from relay to relay, and none stands beside S3"
     yield "preTest", True, said["preTest"] is True, from_relay_to_relay, _LEAVE_OUT
 
@@ -29,5 +31,7 @@ def of_two_buckets(said: Mapping[str, Any]) -> Iterator[_Refused]:
     relays = said["relays"]
     for key, free in (("pairs", ("auto", 0)), ("through", ("none",)), ("existing", ([],))):
         yield f"relays.{key}", relays[key], relays[key] not in free, _NO_RELAY, _LEAVE_OUT
+    for key in ("maxUsdPerGB", "startBy", "weight"):
+        yield f"relays.{key}", relays.get(key), relays.get(key) is not None, _NO_RELAY, _LEAVE_OUT
     is_tested = f"{_NO_RELAY}, and relays are what is tested"
     yield "preTest", True, said["preTest"] is True, is_tested, _LEAVE_OUT

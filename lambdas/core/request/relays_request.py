@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 from pydantic import Discriminator, Field, Tag
 
 from lambdas.core.documents import MAX_TRANSIT_REGIONS, Document, InstanceId, InstanceType, Integer, Region
+from lambdas.core.request import pool_rules
+from lambdas.core.request.pool_rules import MOST_WEIGHT, StartBy
 
 MAX_REQUEST_PAIRS = 64
 
@@ -49,6 +51,12 @@ class RelaysRequest(Document):
     existing_share: Annotated[float, Field(gt=0, le=1)] = 0.5
     pool: Literal["prefer", "only", "none"] | None = None
     """Relays that stand before anybody asks; None: before any is launched, where there are some."""
+    most_usd_per_gb: Annotated[float, Field(ge=0)] | None = Field(default=None, alias="maxUsdPerGB")
+    """Dollars per GB through the pool, at which or below which the transfer starts; None: at any price."""
+    start_by: StartBy | None = None
+    """When it starts at the latest, whatever the price."""
+    weight: Annotated[Integer, Field(ge=1, le=MOST_WEIGHT)] | None = None
+    """Part of what its tenant has of the pool, beside his other transfers; None is 1."""
     through: Literal["none", "auto"] | Annotated[list[Region], Field(min_length=1, max_length=MAX_TRANSIT_REGIONS)] = (
         "none"
     )
@@ -58,6 +66,11 @@ class RelaysRequest(Document):
     def wanted(self) -> int | Literal["auto"]:
         """Pairs that were asked for: what the smaller side is, since like relays carry no more."""
         return min(self.pairs.source, self.pairs.destination) if isinstance(self.pairs, Sides) else self.pairs
+
+    @property
+    def pool_problems(self) -> list[str]:
+        """What is said of the pool and does not go together, a line each."""
+        return list(pool_rules.problems(self.pool, self.pairs, self.most_usd_per_gb, self.start_by, self.weight))
 
     def types_of(self, stage: int, deployed: Sequence[str]) -> list[str]:
         """Allowed types of a stage's relays; those that are `deployed` where the request names none."""

@@ -254,7 +254,7 @@ def _rules(request: TransferRequest, limits: Limits) -> list[str]:
     problems += hdfs_rules.problems(source, destination, said)
     problems += distcp_request.problems(source, destination, request.distcp, request.objective.minimise)
     problems += request.select.problems
-    problems += _pairs_problems(request, limits)
+    problems += _pairs_problems(request, limits) + request.relays.pool_problems
     for stage, where in enumerate((".source", ".destination") if request.relays.by_side else ("",)):
         for i, instance_type in enumerate(request.relays.types_of(stage, ())):
             if limits.instance_types and instance_type not in limits.instance_types:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lambdas.core.estimate.first_contact import RelayDecision
+from lambdas.core.pool.price_wait import PriceWait
 from lambdas.core.request.bandwidth import BandwidthLimit, LimitChange
 from lambdas.core.restores.summary import Restores
 from lambdas.core.transfer.record_format import with_seats
@@ -71,6 +72,8 @@ class TransferState:
     """A person has paused it."""
     restores: Restores | None = None
     """While S3 restores archived objects, and the transfer waits for them."""
+    price_wait: PriceWait | None = None
+    """While it waits for a price of the pool."""
     is_copied: bool = False
     """S3 copies it, between two buckets."""
     limit_changes: tuple[LimitChange, ...] = ()
@@ -90,6 +93,8 @@ class TransferState:
         stage = self.stage or self.status.lower()
         if self.restores is not None:
             stage = self.restores.progress_in_words
+        if self.price_wait is not None:
+            stage = self.price_wait.words
         return f"paused in {stage}" if self.paused else stage
 
     @property
@@ -149,6 +154,7 @@ def state_of(
         bandwidth_limit_mbps=membership.get("bandwidthLimitMbps"),
         paused=bool((_document(transfer.get("pause")) or {}).get("paused")),
         restores=_awaited(_document(transfer.get("restores")), stages),
+        price_wait=_price_wait(_document(transfer.get("priceWait"))),
         is_copied=copies is not None,
         timetable=by_timetable(request, limit, clock()),
         limit_changes=tuple(limit.changes),
@@ -170,6 +176,12 @@ def _awaited(restores: dict[str, Any] | None, stages: Mapping[str, Any]) -> Rest
     if restores is None or restores.get("askedAt") is None or not stages.keys().isdisjoint(AFTER_RESTORES):
         return None
     return Restores.from_document(restores)
+
+
+def _price_wait(wait: dict[str, Any] | None) -> PriceWait | None:
+    """What the transfer waits for; None once it has begun."""
+    found = PriceWait.from_document(wait) if wait else None
+    return found if found and found.wait_seconds is not None else None
 
 
 def _delivered(senders: list[dict[str, Any]], plan: dict[str, Any] | None) -> int:

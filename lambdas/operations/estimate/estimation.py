@@ -142,7 +142,7 @@ def estimate_for(
     )
     if request.has_bucket:
         offered = [object_store.offered(one) for one in offered]
-    pool_price = pool_price or pooling.price_now(transfer, figures, offered, world.most_pairs(transfer), world)
+    pool_price = pool_price or pooling.price_now(transfer, figures, offered, _most_pairs(aim, transfer, world), world)
     figures, offered = adjusted(pooling.priced(transfer, figures, pool_price), offered)
     found = estimate(
         size_bytes,
@@ -200,6 +200,11 @@ def estimate_for(
     if market.market != request.relays.market:
         found = found.model_copy(update={"reason": f"{found.reason}; relays are on demand: {NO_SPOT_ROLE}"})
     return fitted(found)
+
+
+def _most_pairs(aim: Aim, transfer: AcceptedTransfer, world: World) -> int:
+    most = world.most_pairs(transfer)
+    return most if aim.requested == "auto" else min(aim.requested, most)
 
 
 def estimate_again(

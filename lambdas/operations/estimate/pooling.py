@@ -9,7 +9,7 @@ from lambdas.core.estimate.pool_figures import quoted, with_pool
 from lambdas.core.estimate.type_choice import Offer
 from lambdas.core.fleet.topology import route_of
 from lambdas.core.pool.price import Gains
-from lambdas.core.pool.region_price import PoolPrice
+from lambdas.core.pool.region_price import PoolPrice, RegionPrice, transfer_price
 from lambdas.core.record import transfer_life
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.fleet.providers import pool
@@ -19,13 +19,23 @@ def price_now(
     transfer: AcceptedTransfer, figures: EndFigures, offered: Sequence[Offer], most_pairs: int, world: World
 ) -> PoolPrice | None:
     """None where the transfer may have no lease, or where no look at its regions' pools has found a price yet."""
-    regions = pool.regions(world, transfer) if world.env.pool_regions else []
-    prices = {region: price for region in regions if (price := world.pool_accounts.price(region))}
+    prices = _prices(transfer, world)
     if not prices:
         return None
     kinds = {world.env.pool_regions[region].instance_type for region in prices}
     alike = next((offer for offer in offered if offer.instance_type in kinds), offered[0])
     return quoted(prices, figures, alike.pair.now, most_pairs, Gains(), world.clock.now())
+
+
+def price_again(transfer: AcceptedTransfer, relays: int, rate_mb_s: float, world: World) -> PoolPrice | None:
+    """The price now, for what an earlier look has counted on."""
+    prices = _prices(transfer, world)
+    return transfer_price(prices, relays, rate_mb_s, Gains(), world.clock.now()) if prices else None
+
+
+def _prices(transfer: AcceptedTransfer, world: World) -> dict[str, RegionPrice]:
+    regions = pool.regions(world, transfer) if world.env.pool_regions else []
+    return {region: price for region in regions if (price := world.pool_accounts.price(region))}
 
 
 def fixed(transfer: AcceptedTransfer, world: World) -> PoolPrice | None:

@@ -126,14 +126,24 @@ def _owned(request: TransferRequest, world: World) -> dict[str, Any]:
 
 
 def _not_in_the_pool(request: TransferRequest, regions: Sequence[str], world: World) -> list[str]:
-    """Why a request for relays of the pool alone gets none; it would move on the direct path unsaid."""
-    if request.relays.pool != "only":
-        return []
+    """Why a request for relays of the pool alone gets none, or one that waits for its price waits for nothing.
+
+    The first would move on the direct path unsaid, the second start at its latest time.
+    """
     known = ", ".join(sorted(world.env.pool_regions)) or "no region"
+    missing = [region for region in dict.fromkeys(regions) if region not in world.env.pool_regions]
+    relays = request.relays
+    if relays.most_usd_per_gb is not None and len(missing) == len(set(regions)):
+        where = " and ".join(missing)
+        return [
+            f"$.relays.maxUsdPerGB: {relays.most_usd_per_gb}: there is no pool in {where}; {known} has one: leave it "
+            "out, and startBy with it"
+        ]
+    if relays.pool != "only":
+        return []
     return [
         f"$.relays.pool: 'only': there is no pool in {region}; {known} has one: write 'prefer', or leave it out"
-        for region in dict.fromkeys(regions)
-        if region not in world.env.pool_regions
+        for region in missing
     ]
 
 

@@ -13,6 +13,7 @@ from lambdas.core.places.place import Place
 from lambdas.core.pool import pool_life
 from lambdas.core.pool.pool_node import LIVE, Lease, PoolNode
 from lambdas.core.pool.size import resized
+from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.fleet.providers import launched
 from lambdas.operations.fleet.providers.pool import LEASE_SECONDS, end_lease
 from lambdas.operations.pool import accounting, sharing, starting
@@ -170,7 +171,16 @@ def _active(world: World, region: str) -> int:
     """Transfers that move, and may have leases in this region."""
     records = [record for record in world.transfers.active() if not record.fenced]
     may = [record.transfer for record in records if record.transfer.request.relays.pool != "none"]
+    may = [transfer for transfer in may if not _awaits_price(world, transfer)]
     return sum(region in (transfer.source_region, transfer.destination_region) for transfer in may)
+
+
+def _awaits_price(world: World, transfer: AcceptedTransfer) -> bool:
+    """Whoever waits for a pool that is cheap is no reason for a larger one. The index does not hold that."""
+    if transfer.request.relays.most_usd_per_gb is None:
+        return False
+    record = world.transfers.get(transfer.transfer_id)
+    return record is not None and record.is_of(transfer) and record.awaits_price
 
 
 def _end(world: World, node: PoolNode) -> None:

@@ -129,6 +129,7 @@ def _lease(
         relay_id=relay.node_id,
         tenant=transfer.tenant or OPERATOR,
         port=port,
+        weight=float(transfer.request.relays.weight or 1),
         limit=limit,
         until=now + LEASE_SECONDS,
         epoch=node.epoch + 1,
