@@ -1,8 +1,9 @@
 """`cpt pool`: the relays that stand before anybody asks, and whose leases are on them."""
 
 import json
+import re
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 from botocore.exceptions import ClientError
@@ -14,8 +15,11 @@ from cli.console import Text, make_console, say
 from cli.exit_codes import ExitCode
 from cli.fitting import Fitted
 from cli.options import AsJson, Local
+from cli.pool_month import month_of_items, month_table
 from lambdas.adapters.codec import decode_item
+from lambdas.core.pool.month_account import month_of
 from lambdas.core.pool.pool_node import LIVE, Lease, PoolNode
+from lambdas.core.pool.region_price import RegionPrice
 from lambdas.core.words import duration, size
 
 _NODE, _LEASE = "node#", "lease#"
@@ -23,9 +27,24 @@ _KEYS = ("machine", "record")
 Told = TypeVar("Told", PoolNode, Lease)
 
 
-def pool(*, local: Local = False, as_json: AsJson = False) -> None:
-    """Show the nodes of the pool, and the transfers that have leases on them."""
+def pool(
+    *,
+    month: Annotated[
+        str | None, typer.Option(help="Show what a month (UTC, e.g. 2026-12) cost, and whom; `now` is this one.")
+    ] = None,
+    local: Local = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show the nodes of the pool, the transfers that have leases on them, and what it costs; or a month of it."""
+    asked = None if month is None else _month(month)
     items = _items(home(local=local))
+    if asked is not None:
+        found = month_of_items(items, asked)
+        if as_json:
+            say(found.to_json())
+        else:
+            make_console().print(month_table(found))
+        return
     nodes = sorted(_of(items, _NODE, PoolNode), key=lambda node: (node.region, node.node_id))
     leases = [lease for lease in _of(items, _LEASE, Lease) if lease.is_live]
     if as_json:
@@ -37,6 +56,17 @@ def pool(*, local: Local = False, as_json: AsJson = False) -> None:
         say("the pool has no node yet: cpt-keep-pool launches the first within a minute")
         return
     make_console().print(Fitted(_table(nodes, leases), sentences=["says"]))
+    for price in sorted(_prices(items), key=lambda one: one.region):
+        say(f"{price.region}: {price.use:.0%} leased; a node costs ${price.vm_usd_per_hour:.4g} an hour")
+
+
+def _month(given: str) -> str:
+    if given == "now":
+        return month_of(datetime.now(UTC).timestamp())
+    if re.fullmatch(r"\d{4}-(0[1-9]|1[0-2])", given) is None:
+        say(f"cpt: --month: '{given}' is no month; write a year and a month, e.g. 2026-12, or now", err=True)
+        raise typer.Exit(ExitCode.USAGE)
+    return given
 
 
 def _items(aws: Aws) -> list[dict[str, Any]]:
@@ -53,6 +83,11 @@ def _items(aws: Aws) -> list[dict[str, Any]]:
 def _of(items: list[dict[str, Any]], kind: str, document: type[Told]) -> list[Told]:
     mine = [item for item in items if str(item["record"]).startswith(kind)]
     return [document.from_document({key: item[key] for key in item if key not in _KEYS}) for item in mine]
+
+
+def _prices(items: list[dict[str, Any]]) -> list[RegionPrice]:
+    own = [item for item in items if item["record"] == "price"]
+    return [RegionPrice.from_document({key: item[key] for key in item if key not in _KEYS}) for item in own]
 
 
 def _without_command(lease: dict[str, Any]) -> dict[str, Any]:

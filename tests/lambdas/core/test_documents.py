@@ -39,6 +39,7 @@ from lambdas.core.estimate.profile_entry import ProfileEntry
 from lambdas.core.fleet.membership import Membership
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.intake.starts import RequestRefused, RequestStarted
+from lambdas.core.pool.month_report import PoolMonth
 from lambdas.core.report.report import Report
 from lambdas.core.request.deletion import Deletion, ExtrasSurvey, RemainingEntry
 from lambdas.core.survey.survey import ComparisonSurvey, DestinationSurvey, Mark, Marked, SourceSurvey
@@ -58,6 +59,7 @@ MODELS: dict[str, list[type[Document]]] = {
     "profile-entry": [ProfileEntry],
     "membership": [Membership],
     "node": [Node],
+    "pool-month": [PoolMonth],
     "progress": [Progress],
     "remaining-entry": [RemainingEntry],
     "report": [Report],
