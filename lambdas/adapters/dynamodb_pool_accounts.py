@@ -5,9 +5,10 @@ from typing import Any
 
 from lambdas.adapters.dynamodb import Table
 from lambdas.core.pool.month_account import MonthAccount, PoolCharge, month_of
+from lambdas.core.pool.place_in_queue import Place
 from lambdas.core.pool.region_price import RegionPrice
 
-_PRICE, _MONTH = "price", "month#"
+_PRICE, _MONTH, _QUEUE = "price", "month#", "queue"
 _KEYS = frozenset({"machine", "record"})
 
 
@@ -39,6 +40,19 @@ class DynamoPoolAccounts:
         if before is None:
             return self._table.put(item, "attribute_not_exists(machine)")
         return self._table.put(item, "#until = :before", {"#until": "until"}, before=before.until)
+
+    def queue(self) -> list[Place]:
+        """See PoolAccounts."""
+        items = self._table.query("machine = :queue", queue=_QUEUE)
+        return [Place.from_document(_without_keys(item)) for item in items]
+
+    def queue_up(self, place: Place) -> None:
+        """See PoolAccounts."""
+        self._table.put({"machine": _QUEUE, "record": place.transfer_id, **place.to_document()})
+
+    def forget_place(self, place: Place) -> None:
+        """See PoolAccounts."""
+        self._table.delete(machine=_QUEUE, record=place.transfer_id)
 
     def charge(self, charge: PoolCharge) -> None:
         """See PoolAccounts."""

@@ -23,6 +23,7 @@ from lambdas.core.intake.arrivals import Arrival, Window
 from lambdas.core.intake.destination_lock import Busy, Holding, Way
 from lambdas.core.pool.lease_share import LeaseShare
 from lambdas.core.pool.month_account import MonthAccount, PoolCharge
+from lambdas.core.pool.place_in_queue import Place
 from lambdas.core.pool.pool_life import Change as PoolChange
 from lambdas.core.pool.pool_node import Lease, LeaseLimit, PoolNode
 from lambdas.core.pool.region_price import RegionPrice
@@ -296,6 +297,15 @@ class PoolAccounts(Protocol):
 
     def put_month(self, account: MonthAccount, before: MonthAccount | None) -> bool:
         """Keep it in place of what was read before; False where another look has counted meanwhile."""
+
+    def queue(self) -> list[Place]:
+        """Who asks for leases, and who has some, in all regions; those that are over included."""
+
+    def queue_up(self, place: Place) -> None:
+        """Keep a transfer's place, over an earlier one."""
+
+    def forget_place(self, place: Place) -> None:
+        """Remove it."""
 
     def charge(self, charge: PoolCharge) -> None:
         """Keep what an execution has paid; of one that is reported again the later word."""

@@ -18,7 +18,7 @@ ITEMS = [
     {
         "machine": f"pool#{WEST}",
         "record": "month#2026-11",
-        **ACCOUNT.model_copy(update={"cost_usd": 9.0}).to_document(),
+        **BEFORE.to_document(),
     },
     {"machine": "charges#2026-12", "record": "one", **PAID.to_document()},
     {"machine": "charges#2026-11", "record": "old", **PAID.to_document()},

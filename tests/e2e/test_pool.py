@@ -96,7 +96,7 @@ def charged(pool: Pool, run: Run) -> dict[str, Any]:
     assert report["energy"]["wattHours"] > 0
     (charge,) = (item for item in pool.items("") if item["machine"].startswith("charges#"))
     assert (float(charge["usd"]), int(charge["sentBytes"])) == (report["pool"]["usd"], report["pool"]["bytes"])
-    months = [item for item in pool.items("month#")]
+    months = pool.items("month#")
     assert {item["region"] for item in months} == {HOME, OTHER}
     assert all(float(item["costUsd"]) > 0 for item in months)
     return charge

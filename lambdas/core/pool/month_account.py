@@ -11,6 +11,7 @@ from lambdas.core.pool.demand import BYTES_PER_MB, WAYS
 from lambdas.core.pool.lease_share import lease_key
 from lambdas.core.pool.month import Span
 from lambdas.core.pool.pool_node import Lease, PoolNode
+from lambdas.core.pool.queue import Use
 
 HOUR_SECONDS = 3600.0
 NonNegative = Annotated[float, Field(ge=0)]
@@ -31,6 +32,8 @@ class MonthAccount(Document):
     sent: dict[str, NonNegative] = Field(default_factory=dict, alias="sentMB")
     node_seconds: NonNegative = 0.0
     moved: dict[str, Count] = Field(default_factory=dict)
+    uses: dict[str, Use] = Field(default_factory=dict)
+    """Bytes by tenant as they count in the queue, where half of them is forgotten each hour."""
 
     def after(
         self, nodes: Iterable[PoolNode], leases: Iterable[Lease], vm_usd_per_hour: float, now: float
@@ -56,13 +59,17 @@ class MonthAccount(Document):
                 "shares": _plus(self.shares, span.shares),
                 "sent": _plus(self.sent, span.sent_mb),
                 "node_seconds": self.node_seconds + seconds,
+                "uses": {
+                    **self.uses,
+                    **{name: _use(self.uses.get(name), mb, now) for name, mb in span.sent_mb.items()},
+                },
                 "moved": {lease_key(lease): lease.bytes for lease in known},
             }
         )
 
     def begin(self, month: str) -> "MonthAccount":
         """The account of the month that follows, or of the first one: nothing is counted twice."""
-        return MonthAccount(region=self.region, month=month, until=self.until, moved=self.moved)
+        return MonthAccount(region=self.region, month=month, until=self.until, moved=self.moved, uses=self.uses)
 
 
 class PoolCharge(Document):
@@ -88,6 +95,10 @@ def month_of(at: float) -> str:
 def _lived(node: PoolNode, since: float, after: float, now: float) -> float:
     """Seconds of a node's life from `since` on that lie between two looks."""
     return max(min(node.ended_at or now, now) - max(since, after), 0.0)
+
+
+def _use(before: Use | None, mb: float, now: float) -> Use:
+    return (before or Use(at=now)).plus(mb * BYTES_PER_MB, now)
 
 
 def _plus(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:

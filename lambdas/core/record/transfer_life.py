@@ -28,6 +28,7 @@ from lambdas.core.estimate.dry_run import DryRun
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.fleet.relay_watch import Watch
 from lambdas.core.fleet.resolved_paths import ResolvedPaths
+from lambdas.core.pool.place_in_queue import PoolTurn
 from lambdas.core.pool.price_wait import PriceWait
 from lambdas.core.pool.region_price import PoolPrice
 from lambdas.core.record.pause import Pause
@@ -105,6 +106,7 @@ class Noted(TypedDict, total=False):
     estimate: Estimate
     pool_price: PoolPrice
     price_wait: PriceWait
+    pool_turn: PoolTurn
     plan: TransferPlan
     spawned: Spawned
     watch: Watch

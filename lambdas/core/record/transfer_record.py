@@ -18,6 +18,7 @@ from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.estimate.profiling import Measured
 from lambdas.core.fleet.relay_watch import Watch
 from lambdas.core.fleet.resolved_paths import ResolvedPaths
+from lambdas.core.pool.place_in_queue import PoolTurn
 from lambdas.core.pool.price_wait import PriceWait
 from lambdas.core.pool.region_price import PoolPrice
 from lambdas.core.record.pause import Pause
@@ -98,6 +99,8 @@ class TransferRecord(Handover):
     """Where it may have leases in a pool: what they cost, as it was when it began."""
     price_wait: PriceWait | None = None
     """Where it waits, or has waited, for a price of the pool: what the last look found."""
+    pool_turn: PoolTurn | None = None
+    """Where it has asked for leases and it was not its turn: where it stood when it asked last."""
     spent: Spent | None = None
     budget: BudgetDecision | None = None
     watch: Watch = Field(default_factory=Watch)

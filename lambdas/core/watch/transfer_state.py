@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lambdas.core.estimate.first_contact import RelayDecision
+from lambdas.core.pool.place_in_queue import PoolTurn
 from lambdas.core.pool.price_wait import PriceWait
 from lambdas.core.request.bandwidth import BandwidthLimit, LimitChange
 from lambdas.core.restores.summary import Restores
@@ -18,6 +19,7 @@ from lambdas.core.watch.standing_limit import LimitByTimetable, by_timetable
 # A function that asks for approval leaves at once; whether a person has answered shows in what was entered next.
 ASKING = frozenset({"Await Approval", "Await Measuring Approval"})
 AFTER_RESTORES = frozenset({"Plan Chunks", "List Objects", "Tear Down", "Write Report"})
+AFTER_QUEUE = frozenset({"Verify Transfer", "Tear Down", "Write Report"})
 AFTER_APPROVAL = ("Apply Approval", "Apply Measuring Approval", "Tear Down", "Write Report")
 
 
@@ -72,6 +74,8 @@ class TransferState:
     """A person has paused it."""
     restores: Restores | None = None
     """While S3 restores archived objects, and the transfer waits for them."""
+    pool_turn: PoolTurn | None = None
+    """While it waits for leases in the pool."""
     price_wait: PriceWait | None = None
     """While it waits for a price of the pool."""
     is_copied: bool = False
@@ -95,6 +99,8 @@ class TransferState:
             stage = self.restores.progress_in_words
         if self.price_wait is not None:
             stage = self.price_wait.words
+        if self.pool_turn is not None:
+            stage = f"{stage}, {self.pool_turn.words}"
         return f"paused in {stage}" if self.paused else stage
 
     @property
@@ -154,6 +160,7 @@ def state_of(
         bandwidth_limit_mbps=membership.get("bandwidthLimitMbps"),
         paused=bool((_document(transfer.get("pause")) or {}).get("paused")),
         restores=_awaited(_document(transfer.get("restores")), stages),
+        pool_turn=_pool_turn(_document(transfer.get("poolTurn")), stages),
         price_wait=_price_wait(_document(transfer.get("priceWait"))),
         is_copied=copies is not None,
         timetable=by_timetable(request, limit, clock()),
@@ -182,6 +189,14 @@ def _price_wait(wait: dict[str, Any] | None) -> PriceWait | None:
     """What the transfer waits for; None once it has begun."""
     found = PriceWait.from_document(wait) if wait else None
     return found if found and found.wait_seconds is not None else None
+
+
+def _pool_turn(turn: dict[str, Any] | None, stages: Mapping[str, Any]) -> PoolTurn | None:
+    """Where it stands in the queue; None once it goes on, or data has arrived."""
+    found = PoolTurn.from_document(turn) if turn else None
+    went_on = float(stages.get("Await Relays", {}).get("enteredAt", 0.0))
+    is_over = not stages.keys().isdisjoint(AFTER_QUEUE)
+    return None if found is None or is_over or found.at <= went_on else found
 
 
 def _delivered(senders: list[dict[str, Any]], plan: dict[str, Any] | None) -> int:

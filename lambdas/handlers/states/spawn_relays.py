@@ -15,6 +15,7 @@ from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.fence import running
 from lambdas.operations.fleet.providers.turns import TurnLaterError
 from lambdas.operations.fleet.spawning import spawn
+from lambdas.operations.pool import queueing
 from lambdas.runtime.handler import task_state
 from lambdas.runtime.idempotency import once_in_execution
 
@@ -41,6 +42,9 @@ def spawn_relays(event: SpawnInput, world: World) -> dict[str, Any]:
     answer = {"wanted": wanted, "preTest": estimate.pre_test, "review": estimate.on_the_way is not None}
     if wanted == 0 or record is None:
         return {**answer, "spawned": 0, "preTest": False, "notes": []}
+    # Others go on to relays that are launched; the direct path carries for whoever waits.
+    if record.transfer.request.relays.pool == "only" and not (turn := queueing.ask(world, record)).is_now:
+        raise TurnLaterError(LaunchQueue(due={"pool": turn.again_at}))
     spawned = spawn(world, record, estimate, wanted, paths, event.queue)
     return {**answer, "spawned": spawned.launched, "notes": spawned.notes}
 

@@ -16,7 +16,7 @@ from lambdas.core.pool.size import resized
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.fleet.providers import launched
 from lambdas.operations.fleet.providers.pool import LEASE_SECONDS, end_lease
-from lambdas.operations.pool import accounting, sharing, starting
+from lambdas.operations.pool import accounting, queueing, sharing, starting
 
 # Longer than the function may run: a look that died keeps others waiting for so long.
 LOOK_SECONDS = 150.0
@@ -93,6 +93,7 @@ def _kept(world: World, region: str) -> Kept:
     started = starting.start(world, region, known, size.start)
     world.pool.put_needs(region, size.needs)
     _forget(world, known, instances)
+    queueing.forget_ended(world)
     limits = sharing.share(world, region)
     known = world.pool.nodes(region)
     accounting.tell_price(world, region, known)

@@ -1,6 +1,7 @@
 """What the pool costs and is paid, in memory."""
 
 from lambdas.core.pool.month_account import MonthAccount, PoolCharge
+from lambdas.core.pool.place_in_queue import Place
 from lambdas.core.pool.region_price import RegionPrice
 
 
@@ -11,6 +12,7 @@ class MemoryPoolAccounts:
         self.prices: dict[str, RegionPrice] = {}
         self.months: dict[tuple[str, str], MonthAccount] = {}
         self.charges: dict[str, PoolCharge] = {}
+        self.places: dict[str, Place] = {}
 
     def price(self, region: str) -> RegionPrice | None:
         """See PoolAccounts."""
@@ -31,6 +33,18 @@ class MemoryPoolAccounts:
             return False
         self.months[account.region, account.month] = account
         return True
+
+    def queue(self) -> list[Place]:
+        """See PoolAccounts."""
+        return list(self.places.values())
+
+    def queue_up(self, place: Place) -> None:
+        """See PoolAccounts."""
+        self.places[place.transfer_id] = place
+
+    def forget_place(self, place: Place) -> None:
+        """See PoolAccounts."""
+        self.places.pop(place.transfer_id, None)
 
     def charge(self, charge: PoolCharge) -> None:
         """See PoolAccounts."""

@@ -4,6 +4,7 @@ A lease is counted in its node's item under what was read there, so of two trans
 refused and looks again.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from lambdas.adapters.world import World
@@ -31,11 +32,34 @@ _ATTEMPTS = 16
 
 
 def room(world: World, transfer: AcceptedTransfer, stages: Iterable[int]) -> dict[int, int]:
-    """How many leases of each stage could be given to a transfer now: one on each node."""
+    """How many leases of each stage could be given to a transfer now: one on each node.
+
+    Those who wait in the queue have theirs before whoever has none yet and has not asked there.
+    """
     by_stage = {at: stage_at(transfer, at) for at in stages}
     is_open = {at: not _is_closed(world, transfer, stage) for at, stage in by_stage.items()}
-    own = _own_machines(world, transfer) if any(is_open.values()) else set()
-    return {at: len(_open(world, stage, own)) if is_open[at] else 0 for at, stage in by_stage.items()}
+    if not any(is_open.values()):
+        return dict.fromkeys(by_stage, 0)
+    own = _own_machines(world, transfer)
+    kept = Counter() if own else _kept(world, transfer)
+    return {
+        at: max(len(_open(world, stage, own)) - kept[stage.region], 0) if is_open[at] else 0
+        for at, stage in by_stage.items()
+    }
+
+
+def _kept(world: World, transfer: AcceptedTransfer) -> Counter[str]:
+    """Leases by region for those who wait: one each. None of them is kept from a transfer whose turn it was."""
+    now = world.clock.now()
+    places = [place for place in world.pool_accounts.queue() if place.until > now]
+    if any(place.transfer_id == transfer.transfer_id and place.serves_since is not None for place in places):
+        return Counter()
+    return Counter(
+        region
+        for place in places
+        if place.serves_since is None and place.transfer_id != transfer.transfer_id
+        for region in place.regions
+    )
 
 
 def pairs(world: World, transfer: AcceptedTransfer) -> int:
