@@ -32,6 +32,9 @@ Metric = Literal[
     "planning",
     "closing",
     "accuracy",
+    "rateDirect",
+    "rateLaunched",
+    "ratePooled",
 ]
 """Of an instance type: `interRegion` (v_e) and `intraRegion` (v_i) of its relays, MB/s, `spawn` (T_v), s, `tail`, how
 much longer they live than data moves, s, and `gain`, what each of its pairs after the first adds in shares of that.
@@ -46,7 +49,9 @@ themselves were the limit, min(V_src, V_dst), both MB/s; `files`, how many small
 passed while several new pairs were there at once: if a pair can do more than it did, the ends were full.
 
 Of all transfers between two regions: `survey` (from the start to the estimate), `planning` (from there to the first
-byte) and `closing` (from the last byte to the report), s, and `accuracy`, the data time over the estimated one.
+byte) and `closing` (from the last byte to the report), s, and `accuracy`, the data time over the estimated one. Where
+nobody held them back, `rateDirect` of those without relays, `rateLaunched` of those whose relays were all launched, and
+`ratePooled` of those that had leases in the pool alone, MB/s.
 """
 
 LASTING_OF: Mapping[Metric, Metric] = {

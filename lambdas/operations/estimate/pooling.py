@@ -6,7 +6,9 @@ from lambdas.adapters.world import World
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.figures import EndFigures
 from lambdas.core.estimate.pool_figures import quoted, with_pool
+from lambdas.core.estimate.service_gains import gains
 from lambdas.core.estimate.type_choice import Offer
+from lambdas.core.estimate.whole_time import TRANSFERS
 from lambdas.core.fleet.topology import route_of
 from lambdas.core.pool.price import Gains
 from lambdas.core.pool.region_price import PoolPrice, RegionPrice, transfer_price
@@ -24,13 +26,17 @@ def price_now(
         return None
     kinds = {world.env.pool_regions[region].instance_type for region in prices}
     alike = next((offer for offer in offered if offer.instance_type in kinds), offered[0])
-    return quoted(prices, figures, alike.pair.now, most_pairs, Gains(), world.clock.now())
+    return quoted(prices, figures, alike.pair.now, most_pairs, _gains(transfer, world), world.clock.now())
 
 
 def price_again(transfer: AcceptedTransfer, relays: int, rate_mb_s: float, world: World) -> PoolPrice | None:
     """The price now, for what an earlier look has counted on."""
     prices = _prices(transfer, world)
-    return transfer_price(prices, relays, rate_mb_s, Gains(), world.clock.now()) if prices else None
+    return transfer_price(prices, relays, rate_mb_s, _gains(transfer, world), world.clock.now()) if prices else None
+
+
+def _gains(transfer: AcceptedTransfer, world: World) -> Gains:
+    return gains(world.profiles.get(TRANSFERS, transfer.region_pair))
 
 
 def _prices(transfer: AcceptedTransfer, world: World) -> dict[str, RegionPrice]:

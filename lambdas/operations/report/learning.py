@@ -14,6 +14,7 @@ from lambdas.core.learning.path_links import links_in_use
 from lambdas.core.learning.sample import events
 from lambdas.core.learning.samples import links_of, repeats_of, samples_of, subjects, tails_of
 from lambdas.core.record.transfer_record import Beside, TransferRecord
+from lambdas.core.report.gain_samples import gain_samples
 from lambdas.core.report.stage_samples import stage_samples
 from lambdas.core.report.tally import Tally
 from lambdas.core.transfer.accepted import AcceptedTransfer
@@ -69,6 +70,7 @@ def learn(
         if tally.first is not None and tally.last is not None:
             shown = stage_samples(record, tally.first, tally.last, now)
             samples += [one for one in shown if one.metric != "accuracy" or not spans]
+            samples += [] if spans or uneven else gain_samples(record, tally.bytes, tally.seconds, nodes)
         for (subject, link, metric), event in events(samples).items():
             world.profiles.integrate(subject, link or pair, metric, event, now)
     except _FAILURES:
