@@ -123,7 +123,9 @@ def pooled(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_a_transfer_goes_through_nodes_that_stand_there_and_leaves_them(pooled: Pool, tmp_path: Path) -> None:
     account = pooled.account
     source = make_files(tmp_path / "set", large_bytes=LARGE)
-    request = account.request(source, tmp_path / "out", relays={"pairs": 1, "pool": "only"})
+    # It waits some seconds for a pool that costs nothing, and starts so that its first byte leaves in time.
+    price = {"maxUsdPerGB": 0, "startBy": "20s"}
+    request = account.request(source, tmp_path / "out", relays={"pairs": 1, "pool": "only", "weight": 2, **price})
     arn = account.start_slowly(request, "pooled")
     account.cloud.wait_for(lambda: [lease.get("applied") for lease in pooled.items("lease#")] == [1, 1], 60)
     account.limit("pooled", None)
@@ -139,6 +141,9 @@ def test_a_transfer_goes_through_nodes_that_stand_there_and_leaves_them(pooled: 
     assert joined - first_byte < JOINED_SECONDS, "no Run Command lies between them"
     charge = charged(pooled, run)
     assert charge["tenant"] == "operator"
+    assert run.report["pool"]["price"]["overdue"] is True
+    assert [stage["stage"] for stage in run.report["stages"] if "Price" in stage["stage"]] == ["Await Price"]
+    assert [lease["weight"] for lease in pooled.items("lease#") if lease["transferId"] == "pooled"] in ([], [2, 2])
     assert account.left("pooled") == {}
     assert pooled.states() >= {(HOME, "FREE"), (OTHER, "FREE")}
     assert all(item["leases"] == 0 for item in pooled.items("node#"))
@@ -199,6 +204,32 @@ def test_of_three_that_want_two_leases_one_does_without_it(pooled: Pool, tmp_pat
     machines = [lease["machine"] for lease in leases if "endedAt" not in lease]
     assert machines == []
     assert all(item["leases"] == 0 for item in pooled.items("node#"))
+
+
+@only_full
+def test_of_three_that_want_leases_alone_the_third_waits_for_its_turn(pooled: Pool, tmp_path: Path) -> None:
+    account, names = pooled.account, ("one", "two", "three")
+    pooled.await_free()
+    source = make_files(tmp_path / "set", large_bytes=LARGE)
+    relays = {"pairs": 1, "pool": "only"}
+    arns = [account.start_slowly(account.request(source, tmp_path / name, relays=relays), name) for name in names]
+
+    def turns() -> list[str]:
+        return [name for name in names if "poolTurn" in (account.record(name, "transfer") or {})]
+
+    account.cloud.wait_for(lambda: len(turns()) == 1, 60)
+    (late,) = turns()
+    for name in names:
+        if name != late:
+            account.limit(name, None)
+    for name, arn in zip(names, arns, strict=True):
+        if name != late:
+            assert account.wait(arn).status == "SUCCEEDED"
+    account.cloud.wait_for(lambda: {node["provider"] for node in account.nodes(late)} == {"pool"}, 60)
+    account.limit(late, None)
+    run = account.wait(arns[names.index(late)])
+    assert (run.status, run.cause) == ("SUCCEEDED", None)
+    assert tree(tmp_path / late / "set") == tree(source)
 
 
 def test_people_see_nodes_and_whose_leases_are_on_them(pooled: Pool) -> None:
