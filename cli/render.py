@@ -13,6 +13,7 @@ from cli.options import and_local
 from lambdas.core.chunks.skipped import SkippedEntry
 from lambdas.core.estimate.first_contact import RelayDecision
 from lambdas.core.failures import advice
+from lambdas.core.pool.region_price import PoolPrice
 from lambdas.core.record.pause import PauseSpan
 from lambdas.core.report.asked import moved
 from lambdas.core.report.route_report import RouteShare
@@ -212,12 +213,21 @@ def _summary(report: dict[str, Any]) -> list[str]:
             else []
         ),
         _dollars(cost),
+        *([_pooled(pool)] if (pool := report.get("pool")) else []),
         *(
             [f"about {energy['wattHours']:,.1f} Wh ({energy['assumption']})"]
             if (energy := report.get("energy"))
             else []
         ),
     ]
+
+
+def _pooled(pool: dict[str, Any]) -> str:
+    """What went through the pool, and its price at the start."""
+    price = PoolPrice.from_document(pool["price"])
+    late = "; it started at its latest time, at a higher price than it had asked for" if price.is_overdue else ""
+    each = ", ".join(f"${usd:.3g} in {region}" for region, usd in sorted(price.sides.items()))
+    return f"{size(pool['bytes'])} went through the pool for {dollars(pool['usd'])}: per GB {each}{late}"
 
 
 def _alone(report: dict[str, Any]) -> str:

@@ -70,3 +70,14 @@ def test_a_request_for_the_pool_alone_is_refused_where_a_region_has_none() -> No
     ]
     assert accept(alone, Cloud(pool_regions=pools.regions()).world).request.relays.pool == "only"
     assert accept(request(relays={"pool": "prefer"}), Cloud().world).request.relays.pool == "prefer"
+
+
+def test_a_wait_for_a_price_is_refused_where_neither_region_has_a_pool() -> None:
+    patient = request(relays={"maxUsdPerGB": 0.002, "startBy": "6h"})
+    with pytest.raises(InvalidRequest) as refused:
+        accept(patient, Cloud().world)
+    assert refused.value.problems == [
+        "$.relays.maxUsdPerGB: 0.002: there is no pool in us-west-2 and eu-west-1; no region has one: leave it out, "
+        "and startBy with it"
+    ]
+    assert accept(patient, Cloud(pool_regions={WEST: pools.settings(WEST)}).world).request.relays.start_by == "6h"

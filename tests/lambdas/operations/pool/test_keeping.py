@@ -8,6 +8,7 @@ from lambdas.adapters.world import World
 from lambdas.core.fleet import node_life
 from lambdas.core.pool import pool_life
 from lambdas.core.pool.pool_node import PoolNode
+from lambdas.core.pool.price_wait import PriceWait
 from lambdas.core.record import transfer_life
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
 from lambdas.operations.pool import keeping, sharing
@@ -213,3 +214,14 @@ def test_what_ended_long_ago_is_forgotten() -> None:
     cloud.compute[WEST].terminate([node.instance_id])
     keep(cloud, keeping.SHOWN_SECONDS + 120)
     assert node.node_id not in {one.node_id for one in nodes(cloud)}
+
+
+def test_who_waits_for_a_price_is_no_reason_for_a_larger_pool() -> None:
+    cloud = cloud_with(min=0)
+    accepted = transfer(relays={"maxUsdPerGB": 0.001, "startBy": "6h"})
+    cloud.transfers.create(accepted)
+    wait = PriceWait(since=1000.0, until=9000.0, most_usd_per_gb=0.001, wait_seconds=60)
+    cloud.transfers.change(accepted, transfer_life.note(price_wait=wait))
+    assert keep(cloud).wanted == 0
+    cloud.transfers.change(accepted, transfer_life.note(price_wait=wait.model_copy(update={"wait_seconds": None})))
+    assert keep(cloud).wanted == 1

@@ -251,3 +251,9 @@ def test_the_estimate_knows_which_pairs_no_machine_has_to_boot_for() -> None:
     assert cloud.pool.change(first, pool_life.drain("old", 1.0))
     assert pool.pairs(cloud.world, transfer()) == 1
     assert pool.pairs(Cloud().world, transfer()) == 0
+
+
+def test_the_weight_of_a_request_is_that_of_its_leases() -> None:
+    cloud = cloud_with()
+    spawn(cloud, weight=3)
+    assert {lease.weight for lease in cloud.pool.leases.values()} == {3.0}
