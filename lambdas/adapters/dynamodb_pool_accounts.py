@@ -8,7 +8,7 @@ from lambdas.core.pool.month_account import MonthAccount, PoolCharge, month_of
 from lambdas.core.pool.place_in_queue import Place
 from lambdas.core.pool.region_price import RegionPrice
 
-_PRICE, _MONTH, _QUEUE = "price", "month#", "queue"
+_PRICE, _MONTH, _QUEUE, _CHARGES = "price", "month#", "queue", "charges#"
 _KEYS = frozenset({"machine", "record"})
 
 
@@ -54,9 +54,14 @@ class DynamoPoolAccounts:
         """See PoolAccounts."""
         self._table.delete(machine=_QUEUE, record=place.transfer_id)
 
+    def charges(self, month: str) -> list[PoolCharge]:
+        """See PoolAccounts."""
+        items = self._table.query("machine = :month", month=f"{_CHARGES}{month}")
+        return [PoolCharge.from_document(_without_keys(item)) for item in items]
+
     def charge(self, charge: PoolCharge) -> None:
         """See PoolAccounts."""
-        key = {"machine": f"charges#{month_of(charge.at)}", "record": charge.execution}
+        key = {"machine": f"{_CHARGES}{month_of(charge.at)}", "record": charge.execution}
         self._table.put({**key, **charge.to_document()})
 
 

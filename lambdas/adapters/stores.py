@@ -307,6 +307,9 @@ class PoolAccounts(Protocol):
     def forget_place(self, place: Place) -> None:
         """Remove it."""
 
+    def charges(self, month: str) -> list[PoolCharge]:
+        """What executions have paid that were reported in a month."""
+
     def charge(self, charge: PoolCharge) -> None:
         """Keep what an execution has paid; of one that is reported again the later word."""
 

@@ -87,6 +87,7 @@ PORTS: dict[str, list[str]] = {
     "pool_accounts.queue": ["pool:Query"],
     "pool_accounts.queue_up": ["pool:PutItem"],
     "pool_accounts.forget_place": ["pool:DeleteItem"],
+    "pool_accounts.charges": ["pool:Query"],
     "pool_accounts.charge": ["pool:PutItem"],
     "profiles.get": ["profiles:GetItem"],
     "profiles.get_all": ["profiles:BatchGetItem"],

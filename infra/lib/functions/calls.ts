@@ -59,6 +59,8 @@ export function callFunctions(settings: Settings): Readonly<Record<Call, Functio
         on('transfers', 'GetItem', 'Query', 'BatchGetItem'),
         data.indexes(settings, 'transfers'),
         on('nodes', 'Query'),
+        // What a tenant has used of the pool, and paid.
+        ...data.pool(settings, 'GetItem', 'Query'),
         data.listExecutions(settings),
       ],
     },

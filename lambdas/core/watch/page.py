@@ -7,6 +7,7 @@ from typing import Literal
 
 from jinja2 import Environment
 
+from lambdas.core.pool.month_report import TenantUse
 from lambdas.core.templates import environment
 from lambdas.core.visible import visible
 from lambdas.core.watch.overview import Execution, Running
@@ -49,14 +50,16 @@ def overview_page(
     waves: Sequence[Waves] = (),
     *,
     token: str = "",
+    use: TenantUse | None = None,
 ) -> str:
     """All transfers, those that run first, waves by their label, and a form for a new one; `at`: Unix seconds.
 
-    `token` is this page's alone: by it and by the request's text two clicks are known to be one start.
+    `token` is this page's alone: by it and by the request's text two clicks are known to be one start. `use`: what
+    the tenant whose page it is has used of the pool this month.
     """
     page = _environment().get_template("overview.html")
     return page.render(
-        running=running, ended=ended, at=at, acts=acts, theme=theme, style=_style(), waves=waves, token=token
+        running=running, ended=ended, at=at, acts=acts, theme=theme, style=_style(), waves=waves, token=token, use=use
     )
 
 

@@ -8,6 +8,7 @@ from lambdas.core.documents import Document, TransferId
 from lambdas.core.request.labels import Label
 from lambdas.core.request.tenancy import prefix_of
 from lambdas.core.watch.page import Acts, Theme, message, overview_page, transfer_page, waves_page
+from lambdas.operations.pool.month_use import of_tenant
 from lambdas.runtime.dashboard import page_call
 
 # As many as fit below 100 KB of HTML beside those that run.
@@ -48,7 +49,7 @@ def _of_tenant(tenant: str, label: str | None, acts: Acts, theme: Theme, world: 
     if label is not None:
         return message("Waves are shown to whoever runs the deployment.", theme, error=True)
     running, ended = world.watched.running(prefix_of(tenant)), world.executions.ended(MOST_ENDED, tenant)
-    return overview_page(running, ended, world.clock.now(), acts, theme)
+    return overview_page(running, ended, world.clock.now(), acts, theme, use=of_tenant(world, tenant))
 
 
 def _of_many(label: str | None, acts: Acts, theme: Theme, world: World) -> str:

@@ -76,5 +76,5 @@ def test_a_charge_can_be_said_again(accounts: PoolAccounts) -> None:
     )
     accounts.charge(charge)
     accounts.charge(charge.model_copy(update={"usd": 0.25}))
-    assert accounts.queue() == []
-    assert accounts.price(WEST) is None
+    assert [one.usd for one in accounts.charges("1970-01")] == [0.25]
+    assert accounts.charges("1970-02") == []

@@ -1,17 +1,17 @@
 """What the pool costs and is paid, in memory."""
 
-from lambdas.core.pool.month_account import MonthAccount, PoolCharge
+from lambdas.core.pool.month_account import MonthAccount, PoolCharge, month_of
 from lambdas.core.pool.place_in_queue import Place
 from lambdas.core.pool.region_price import RegionPrice
 
 
 class MemoryPoolAccounts:
-    """PoolAccounts; `charges`: by execution."""
+    """PoolAccounts; `paid`: by execution."""
 
     def __init__(self) -> None:
         self.prices: dict[str, RegionPrice] = {}
         self.months: dict[tuple[str, str], MonthAccount] = {}
-        self.charges: dict[str, PoolCharge] = {}
+        self.paid: dict[str, PoolCharge] = {}
         self.places: dict[str, Place] = {}
 
     def price(self, region: str) -> RegionPrice | None:
@@ -46,6 +46,10 @@ class MemoryPoolAccounts:
         """See PoolAccounts."""
         self.places.pop(place.transfer_id, None)
 
+    def charges(self, month: str) -> list[PoolCharge]:
+        """See PoolAccounts."""
+        return [one for one in self.paid.values() if month_of(one.at) == month]
+
     def charge(self, charge: PoolCharge) -> None:
         """See PoolAccounts."""
-        self.charges[charge.execution] = charge
+        self.paid[charge.execution] = charge

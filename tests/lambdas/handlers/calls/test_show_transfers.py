@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 
 from lambdas.core.errors import InvalidRequest, NoSuchTransfer
+from lambdas.core.pool.month_account import MonthAccount, PoolCharge, month_of
 from lambdas.core.pool.tenant import parse_tenants
 from lambdas.core.watch.overview import Execution
 from lambdas.core.watch.transfer_state import TransferState
 from lambdas.handlers.calls.show_transfers import ShowTransfers, handler, show_transfers
 from lambdas.runtime.dashboard import acts_of, also_by_click, asked, theme_of
+from tests.lambdas import pools
+from tests.lambdas.builders import WEST
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.core.watch.test_page import WAVES
 
@@ -115,6 +118,24 @@ def test_a_tenants_page_has_his_own_transfers_and_clicks_by_his_aliases() -> Non
     assert not any(words in page for words in ("beta-", ">old<", ">runs<", "archive", "Start a transfer"))
     assert "Waves are shown to whoever runs the deployment" in own(label="archive")
     assert "Stop acme-runs?" in own(transferId="acme-runs")
+
+
+def test_a_tenants_page_has_his_own_use_of_the_pool() -> None:
+    cloud = Cloud(tenants=parse_tenants(["acme", "beta"]), pool_regions={WEST: pools.settings(WEST)})
+    month = month_of(cloud.clock.now())
+    account = MonthAccount(region=WEST, month=month, until=1.0, cost_usd=2.0, shares={"acme": 0.5, "beta": 0.75})
+    cloud.pool_accounts.put_month(account.model_copy(update={"sent": {"acme": 1500.0, "beta": 9000.0}}), None)
+    for tenant, usd in (("acme", 0.25), ("beta", 7.0)):
+        charge = PoolCharge(
+            transfer_id=f"{tenant}-x", execution=tenant, tenant=tenant, at=cloud.clock.now(), usd=usd, sent_bytes=1
+        )
+        cloud.pool_accounts.charge(charge)
+    page = str(show_transfers(ShowTransfers(), acts_of(f"{ARN}:acme", "acme"), "light", cloud.world, "acme"))
+    assert "1.5 GB through its nodes, $0.2500 charged for 1 transfer" in page
+    assert "its machines cost $0.5000" in page
+    assert "$7" not in page
+    unused = str(show_transfers(ShowTransfers(), acts_of(f"{ARN}:none", "none"), "light", cloud.world, "none"))
+    assert "The pool this month" not in unused
 
 
 def test_the_page_of_another_tenants_transfer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,7 +38,7 @@ def test_the_charge_is_in_report_and_account_and_the_total_has_it_once() -> None
     parts = ("relays", "egress", "crossZone", "controlPlane", "pool")
     assert cost["total"] == pytest.approx(sum(cost[part] for part in parts))
     assert cost["relays"] == 0
-    (charge,) = cloud.pool_accounts.charges.values()
+    (charge,) = cloud.pool_accounts.paid.values()
     assert (charge.tenant, charge.usd, charge.sent_bytes) == ("operator", pool["usd"], pool["bytes"])
     assert charge.energy_wh == found["energy"]["wattHours"]
 
@@ -47,7 +47,7 @@ def test_a_report_that_is_written_again_charges_once() -> None:
     cloud = through_the_pool()
     run(cloud)
     run(cloud)
-    assert len(cloud.pool_accounts.charges) == 1
+    assert len(cloud.pool_accounts.paid) == 1
 
 
 def test_without_leases_nothing_is_charged_whatever_the_price() -> None:
@@ -56,4 +56,4 @@ def test_without_leases_nothing_is_charged_whatever_the_price() -> None:
     found = run(cloud)
     assert "pool" not in found
     assert "pool" not in found["cost"]
-    assert cloud.pool_accounts.charges == {}
+    assert cloud.pool_accounts.paid == {}
