@@ -5,7 +5,7 @@ from typing import Any
 
 from lambdas.adapters.dynamodb import Table
 from lambdas.core.pool.month_account import MonthAccount, PoolCharge, month_of
-from lambdas.core.pool.place_in_queue import Place
+from lambdas.core.pool.place_in_queue import QueuedTransfer
 from lambdas.core.pool.region_price import RegionPrice
 
 _PRICE, _MONTH, _QUEUE, _CHARGES = "price", "month#", "queue", "charges#"
@@ -41,16 +41,16 @@ class DynamoPoolAccounts:
             return self._table.put(item, "attribute_not_exists(machine)")
         return self._table.put(item, "#until = :before", {"#until": "until"}, before=before.until)
 
-    def queue(self) -> list[Place]:
+    def queue(self) -> list[QueuedTransfer]:
         """See PoolAccounts."""
         items = self._table.query("machine = :queue", queue=_QUEUE)
-        return [Place.from_document(_without_keys(item)) for item in items]
+        return [QueuedTransfer.from_document(_without_keys(item)) for item in items]
 
-    def queue_up(self, place: Place) -> None:
+    def queue_up(self, place: QueuedTransfer) -> None:
         """See PoolAccounts."""
         self._table.put({"machine": _QUEUE, "record": place.transfer_id, **place.to_document()})
 
-    def forget_place(self, place: Place) -> None:
+    def forget_place(self, place: QueuedTransfer) -> None:
         """See PoolAccounts."""
         self._table.delete(machine=_QUEUE, record=place.transfer_id)
 

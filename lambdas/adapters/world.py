@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from lambdas.adapters import clients, market, ports, stores
+from lambdas.adapters import clients, market, pool_stores, ports, stores
 from lambdas.adapters.archive import archive_by_session
 from lambdas.adapters.archive_ports import Archive
 from lambdas.adapters.bucket_leftovers import leftovers_by_session
@@ -65,8 +65,8 @@ class World:
     agents: stores.AgentRecords
     chunks: stores.ChunkStore
     nodes: stores.NodeStore
-    pool: stores.PoolStore
-    pool_accounts: stores.PoolAccounts
+    pool: pool_stores.PoolStore
+    pool_accounts: pool_stores.PoolAccounts
     profiles: stores.ProfileStore
     tokens: stores.TokenStore
     at: Callable[[Place], Services]

@@ -65,6 +65,17 @@ class Pool:
                 found.setdefault(lease["machine"].split(":")[3], []).append(float(lease["limit"]["MBps"]))
         return found
 
+    def count_leases(self, state: str, leases: int, becomes: str) -> None:
+        """As if others had so many leases on each node that is in a state."""
+        for item in self.items("node#"):
+            if item["state"] == state:
+                self.table.update_item(
+                    Key={"machine": item["machine"], "record": item["record"]},
+                    UpdateExpression="SET #state = :state, #leases = :leases",
+                    ExpressionAttributeNames={"#state": "state", "#leases": "leases"},
+                    ExpressionAttributeValues={":state": becomes, ":leases": leases},
+                )
+
     def has_no_lease(self) -> bool:
         """Whether the minute's look, made now, leaves none."""
         self.keep()
@@ -207,29 +218,24 @@ def test_of_three_that_want_two_leases_one_does_without_it(pooled: Pool, tmp_pat
 
 
 @only_full
-def test_of_three_that_want_leases_alone_the_third_waits_for_its_turn(pooled: Pool, tmp_path: Path) -> None:
-    account, names = pooled.account, ("one", "two", "three")
+def test_who_wants_leases_alone_waits_for_its_turn_on_the_direct_path(pooled: Pool, tmp_path: Path) -> None:
+    account = pooled.account
     pooled.await_free()
+    pooled.count_leases("FREE", 2, "SERVING")
     source = make_files(tmp_path / "set", large_bytes=LARGE)
     relays = {"pairs": 1, "pool": "only"}
-    arns = [account.start_slowly(account.request(source, tmp_path / name, relays=relays), name) for name in names]
-
-    def turns() -> list[str]:
-        return [name for name in names if "poolTurn" in (account.record(name, "transfer") or {})]
-
-    account.cloud.wait_for(lambda: len(turns()) == 1, 60)
-    (late,) = turns()
-    for name in names:
-        if name != late:
-            account.limit(name, None)
-    for name, arn in zip(names, arns, strict=True):
-        if name != late:
-            assert account.wait(arn).status == "SUCCEEDED"
-    account.cloud.wait_for(lambda: {node["provider"] for node in account.nodes(late)} == {"pool"}, 60)
-    account.limit(late, None)
-    run = account.wait(arns[names.index(late)])
+    arn = account.start_slowly(account.request(source, tmp_path / "out", relays=relays), "late")
+    account.cloud.wait_for(lambda: "poolTurn" in (account.record("late", "transfer") or {}), 60)
+    turn = (account.record("late", "transfer") or {})["poolTurn"]
+    assert (turn["position"], turn["waiting"]) == (1, 1)
+    assert account.first_byte_at("late") > 0, "the direct path carries meanwhile"
+    pooled.count_leases("SERVING", 0, "FREE")
+    account.cloud.wait_for(lambda: sum("joinedAt" in node for node in account.nodes("late")) == 2, 60)
+    account.limit("late", None)
+    run = account.wait(arn)
     assert (run.status, run.cause) == ("SUCCEEDED", None)
-    assert tree(tmp_path / late / "set") == tree(source)
+    assert tree(tmp_path / "out" / "set") == tree(source)
+    assert through_the_pool(run) > 0
 
 
 def test_people_see_nodes_and_whose_leases_are_on_them(pooled: Pool) -> None:

@@ -303,20 +303,8 @@ class EndFigures(Document):
         return [figure for name, figure in self.of_ends.items() if name.startswith("source")]
 
 
-OF_ENDS = (
-    "store",
-    "source",
-    "source_disk",
-    "source_processor",
-    "source_mount",
-    "source_file_system",
-    "destination",
-    "destination_disk",
-    "destination_processor",
-    "destination_mount",
-    "destination_file_system",
-    "files",
-)
+_PARTS = ("", "_disk", "_processor", "_mount", "_file_system")
+OF_ENDS = ("store", *(f"{side}{part}" for side in ("source", "destination") for part in _PARTS), "files")
 
 
 class Figures(EndFigures):

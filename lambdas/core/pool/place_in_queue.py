@@ -1,4 +1,4 @@
-"""A transfer's place in the pool's queue: what it asks for, and what people see of its turn."""
+"""A transfer in the pool's queue: what it asks for, and what people see of its turn."""
 
 from typing import Annotated
 
@@ -13,7 +13,7 @@ from lambdas.core.words import duration
 _PART, _LEAST_SECONDS, _MOST_SECONDS = 20.0, 5.0, 900.0
 
 
-class Place(Document):
+class QueuedTransfer(Document):
     """What is kept of a transfer that asks for leases; `until`: whoever has not asked again by then asks no more.
 
     `wanted_bytes`: what it still has to send. `seconds`: how long that is expected to take through the pool.

@@ -11,6 +11,9 @@ from lambdas.core.documents import Count, Document
 # A weight of 1 000 beside one of 0.0001 is a ratio that no rate can show.
 LEAST_WEIGHT, MOST_WEIGHT = 0.0001, 1000.0
 
+# Without tenants everybody is this one.
+OPERATOR = "operator"
+
 MegabytesPerSecond = Annotated[float, Field(ge=0)]
 
 

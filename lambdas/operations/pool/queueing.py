@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 from lambdas.adapters.world import World
 from lambdas.core.pool.month_account import month_of
-from lambdas.core.pool.place_in_queue import Place, PoolTurn, seconds_until_next_look
+from lambdas.core.pool.place_in_queue import PoolTurn, QueuedTransfer, seconds_until_next_look
 from lambdas.core.pool.queue import Active, Terms, Use, admitted_now, forecast, ordered
+from lambdas.core.pool.tenant import OPERATOR
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import Estimated
 from lambdas.operations.fleet.providers import pool
@@ -64,13 +65,13 @@ def forget_ended(world: World) -> None:
             world.pool_accounts.forget_place(place)
 
 
-def _place(record: Estimated, regions: list[str], now: float) -> Place:
+def _place(record: Estimated, regions: list[str], now: float) -> QueuedTransfer:
     """At the end of its class; whoever waited for a low price is in no hurry, unless its time has come."""
     price = record.pool_price
     is_patient = record.price_wait is not None and not (price is not None and price.is_overdue)
-    return Place(
+    return QueuedTransfer(
         transfer_id=record.transfer.transfer_id,
-        tenant=record.transfer.tenant or pool.OPERATOR,
+        tenant=record.transfer.tenant or OPERATOR,
         regions=regions,
         asked_at=now,
         rank="background" if is_patient else "normal",

@@ -2,9 +2,9 @@
 
 from lambdas.adapters.world import World
 from lambdas.core.pool.month_account import PoolCharge
+from lambdas.core.pool.tenant import OPERATOR
 from lambdas.core.report.report import Report
 from lambdas.core.transfer.accepted import AcceptedTransfer
-from lambdas.operations.fleet.providers.pool import OPERATOR
 
 
 def charge(world: World, transfer: AcceptedTransfer, report: Report) -> None:

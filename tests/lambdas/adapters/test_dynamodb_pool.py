@@ -4,7 +4,7 @@ import pytest
 
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_pool import DynamoPoolStore
-from lambdas.adapters.stores import PoolStore
+from lambdas.adapters.pool_stores import PoolStore
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.pool import pool_life
 from lambdas.core.pool.lease_share import LeaseShare, lease_key

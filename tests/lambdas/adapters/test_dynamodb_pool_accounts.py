@@ -4,9 +4,9 @@ import pytest
 
 from lambdas.adapters.dynamodb import Table
 from lambdas.adapters.dynamodb_pool_accounts import DynamoPoolAccounts
-from lambdas.adapters.stores import PoolAccounts
+from lambdas.adapters.pool_stores import PoolAccounts
 from lambdas.core.pool.month_account import MonthAccount, PoolCharge
-from lambdas.core.pool.place_in_queue import Place
+from lambdas.core.pool.place_in_queue import QueuedTransfer
 from lambdas.core.pool.queue import Use
 from lambdas.core.pool.region_price import RegionPrice
 from tests.lambdas.builders import IRELAND, WEST
@@ -53,7 +53,7 @@ def test_a_month_is_written_over_what_was_read_alone(accounts: PoolAccounts) -> 
 
 
 def test_a_place_is_kept_until_it_is_forgotten(accounts: PoolAccounts) -> None:
-    place = Place(
+    place = QueuedTransfer(
         transfer_id="first",
         tenant="acme",
         regions=[WEST],

@@ -1,7 +1,7 @@
 """What the pool costs and is paid, in memory."""
 
 from lambdas.core.pool.month_account import MonthAccount, PoolCharge, month_of
-from lambdas.core.pool.place_in_queue import Place
+from lambdas.core.pool.place_in_queue import QueuedTransfer
 from lambdas.core.pool.region_price import RegionPrice
 
 
@@ -12,7 +12,7 @@ class MemoryPoolAccounts:
         self.prices: dict[str, RegionPrice] = {}
         self.months: dict[tuple[str, str], MonthAccount] = {}
         self.paid: dict[str, PoolCharge] = {}
-        self.places: dict[str, Place] = {}
+        self.places: dict[str, QueuedTransfer] = {}
 
     def price(self, region: str) -> RegionPrice | None:
         """See PoolAccounts."""
@@ -34,15 +34,15 @@ class MemoryPoolAccounts:
         self.months[account.region, account.month] = account
         return True
 
-    def queue(self) -> list[Place]:
+    def queue(self) -> list[QueuedTransfer]:
         """See PoolAccounts."""
         return list(self.places.values())
 
-    def queue_up(self, place: Place) -> None:
+    def queue_up(self, place: QueuedTransfer) -> None:
         """See PoolAccounts."""
         self.places[place.transfer_id] = place
 
-    def forget_place(self, place: Place) -> None:
+    def forget_place(self, place: QueuedTransfer) -> None:
         """See PoolAccounts."""
         self.places.pop(place.transfer_id, None)
 

@@ -19,12 +19,11 @@ from lambdas.core.pool.lease_share import share_of
 from lambdas.core.pool.placement import Host, place
 from lambdas.core.pool.pool_node import OPEN, PORTS, Lease, LeaseLimit, PoolNode, free_port
 from lambdas.core.pool.refresh import LIMIT_SECONDS
+from lambdas.core.pool.tenant import OPERATOR
 from lambdas.core.record.transfer_record import Estimated
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations.fence import serving
 
-# Without tenants everybody is this one.
-OPERATOR = "operator"
 # A lease that nobody renews ends: three looks of the pool may be missing.
 LEASE_SECONDS = 240.0
 # Others may take a lease between a look and a write, so often in a row at most.

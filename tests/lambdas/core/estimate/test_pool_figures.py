@@ -6,11 +6,9 @@ from lambdas.core.estimate.budget import needed
 from lambdas.core.estimate.figures import Figures
 from lambdas.core.estimate.pool_figures import quoted, with_pool
 from lambdas.core.estimate.rows import build_row
-from lambdas.core.estimate.side_by_side import side_by_side
 from lambdas.core.pool.energy import node_seconds
 from lambdas.core.pool.price import Gains, price_range, usd_per_gb
 from lambdas.core.pool.region_price import PoolPrice, RegionPrice
-from lambdas.core.request.request import Objective
 from lambdas.core.tariff.energy import watt_hours
 from tests.lambdas.builders import IRELAND, WEST, figures
 
@@ -85,16 +83,3 @@ def test_the_price_is_of_as_many_pairs_as_the_ends_can_use() -> None:
     assert found.usd_per_gb([WEST, IRELAND]) == pytest.approx(usd_per_gb(service, 160.0))
     few = quoted(regions, figures(), 20.0, 2, Gains(), 1000.0)
     assert (few.relays, few.rate) == (4, 60.0)
-
-
-def test_kinds_of_relays_stand_side_by_side() -> None:
-    found = side_by_side(2 * GB, pooled(), Objective(minimise="time"), 8)
-    assert [(one.kind, one.pairs) for one in found] == [("direct", 0), ("pool", 3), ("launched", 7)]
-    direct, pool, launched = found
-    assert pool.seconds < direct.seconds
-    assert pool.pool_usd is not None
-    assert launched.pool_usd is None
-    assert pool.cost_usd > launched.cost_usd > direct.cost_usd
-    assert side_by_side(2 * GB, figures(), Objective(), 8) == []
-    least = side_by_side(2 * GB, pooled(), Objective(minimise="energy"), 8)
-    assert least[2].energy_wh <= launched.energy_wh

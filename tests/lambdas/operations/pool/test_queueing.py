@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from lambdas.core.pool.month_account import MonthAccount, month_of
-from lambdas.core.pool.place_in_queue import Place
-from lambdas.core.pool.queue import Class, Terms, Use, ordered
+from lambdas.core.pool.queue import Use
 from lambdas.core.pool.tenant import TenantTerms
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import TransferRecord
@@ -16,7 +15,7 @@ from lambdas.operations.fleet.providers import pool
 from lambdas.operations.fleet.providers.turns import TurnLaterError
 from lambdas.operations.pool import queueing
 from tests.lambdas import pools
-from tests.lambdas.builders import IRELAND, WEST, estimate, transfer
+from tests.lambdas.builders import WEST, estimate, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.fleet import ROUTE_KEY, begin
 
@@ -148,22 +147,3 @@ def test_the_execution_waits_outside_of_the_function(monkeypatch: pytest.MonkeyP
     event = SpawnInput(transfer=asking(cloud, "second"), estimate=estimate(1))
     monkeypatch.setattr("lambdas.handlers.states.spawn_relays._once", spawn_relays)
     assert spawn_in_turn(event, cloud.world)["waitSeconds"] == 5
-
-
-def test_whoever_has_waited_for_a_low_price_is_in_no_hurry() -> None:
-    ranks: list[tuple[str, float, Class]] = [("patient", 1.0, "background"), ("usual", 2.0, "normal")]
-    places = [
-        Place(
-            transfer_id=name,
-            tenant="operator",
-            regions=[WEST, IRELAND],
-            asked_at=at,
-            rank=rank,
-            wanted_bytes=1,
-            seconds=1.0,
-            until=9.0,
-        )
-        for name, at, rank in ranks
-    ]
-    turns = ordered([one.waiting for one in places], {}, {"operator": Terms()}, 3.0)
-    assert [one.transfer for one in turns] == ["usual", "patient"]
