@@ -92,6 +92,7 @@ describe('least privilege', () => {
     const estimating = [
       'apply-approval',
       'apply-measuring-approval',
+      'await-price',
       'decide-relays',
       'estimate-measuring',
       'estimate-request',

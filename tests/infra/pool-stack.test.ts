@@ -49,6 +49,13 @@ describe('with a pool in one region', () => {
     expect(others.filter((name) => statementsOf(control, name).some(passed))).toEqual([]);
   });
 
+  it('whoever reports may charge, and writes no node and no lease by that', () => {
+    const puts = statementsOf(control, 'cpt-write-report').filter(({ resources: on }) => on.some((one) => one.endsWith('table/cpt-pool')));
+    expect(puts.map(({ actions, condition }) => [actions, condition])).toEqual([
+      [['dynamodb:PutItem'], { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': ['charges#*'] }, Null: { 'dynamodb:LeadingKeys': 'false' } }],
+    ]);
+  });
+
   it('a reader sees nodes and leases', () => {
     const policies = Object.values(resources(control, 'AWS::IAM::ManagedPolicy'));
     const [reader] = policies.filter(({ ManagedPolicyName }) => ManagedPolicyName === 'cpt-reader');
