@@ -82,7 +82,7 @@ def _kinds_table(found: list[dict[str, Any]]) -> RenderableType:
         pool = "" if one.pool_usd is None else dollars(one.pool_usd)
         row = (str(one.pairs), duration(one.seconds), dollars(one.cost_usd), pool, f"{one.energy_wh:.1f}")
         table.add_row(_KINDS[one.kind], *row)
-    return table
+    return Fitted(table)
 
 
 def _alternatives_table(found: list[dict[str, Any]]) -> RenderableType:

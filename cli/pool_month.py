@@ -7,6 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from cli.console import Text
+from cli.fitting import Fitted
 from lambdas.core.pool.month_account import MonthAccount, PoolCharge
 from lambdas.core.pool.month_report import PoolMonth, pool_month
 from lambdas.core.words import dollars, duration, many
@@ -43,4 +44,4 @@ def month_table(found: PoolMonth) -> RenderableType:
         f"Charged {dollars(abs(found.margin_usd))} {more} than the machines cost. "
         f"They ran for {hours} together and took {found.machines_wh:,.0f} Wh; {many(len(found.tenants), 'tenant')}."
     )
-    return Group(shown, Text(told, style="dim"))
+    return Group(Fitted(shown), Text(told, style="dim"))
