@@ -1,0 +1,168 @@
+"""The dissertation's way through relays: each keeps what it gets, and passes it on when it has all that it holds back.
+
+`python -m bench.lab.staged source|relay|sink JSON` is one machine. Chunks travel in the clear, each behind its place in
+the file and its length. A relay that holds back one chunk stores and forwards chunk by chunk; one that holds back its whole
+share makes the phases of Equation 3.4.
+"""
+
+import json
+import socket
+import struct
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from queue import Queue
+from threading import Event, Thread
+from typing import IO, Any
+
+from bench.data_plane.bench import Bench
+from bench.data_plane.network import Node
+from bench.data_plane.process import listening, running
+
+HEADER = struct.Struct("!QQ")
+BLOCK = 256 << 10
+PORT = 4700
+START_SECONDS = 0.4
+"""Until the source has started, so that its start is not part of the time."""
+TIMEOUT = 300.0
+
+
+def move(
+    bench: Bench,
+    source: Path,
+    ends: tuple[Node, Node],
+    pairs: Sequence[tuple[Node, Node]],
+    *,
+    chunks: int,
+    hold: int,
+    after: float,
+) -> float:
+    """Seconds from the start to the last byte, `after` of them until relays serve; without pairs straight."""
+    size = (source / "large").stat().st_size
+    sender, receiver = ends
+    with ExitStack() as stack:
+
+        def start(role: str, name: str, node: Node, given: Mapping[str, Any]) -> Any:
+            folder = bench.folder(f"staged-{name}")
+            text = json.dumps({"folder": str(folder), "listen": node.address, **given})
+            argv = [sys.executable, "-m", "bench.lab.staged", role, text]
+            program = stack.enter_context(running(argv, bench.work / f"staged-{name}.log", node))
+            if role != "source":
+                listening(node, PORT, program)
+            return program
+
+        sink = start("sink", "sink", receiver, {"bytes": size, "ways": max(1, len(pairs))})
+        relays = []
+        for number, (near, far) in enumerate(pairs):
+            share = len(range(number, chunks, len(pairs)))
+            held = {"hold": min(hold, share), "chunks": share}
+            relays.append(start("relay", f"far-{number}", far, {**held, "next": receiver.address}))
+            relays.append(start("relay", f"near-{number}", near, {**held, "next": far.address}))
+        begun = time.monotonic() + START_SECONDS
+        firsts = [near.address for near, _ in pairs] or [receiver.address]
+        given = {"file": str(source / "large"), "to": firsts, "chunks": chunks, "at": begun + after}
+        sending = start("source", "source", sender, given)
+        sink.wait(TIMEOUT)
+        for program in (sending, *relays):
+            program.wait(TIMEOUT)
+    return float(sink.tail()) - begun
+
+
+def source_role(file: str, to: Sequence[str], chunks: int, at: float, **_: Any) -> None:
+    """Send chunk n to relay n modulo their number, to all relays at once."""
+    size = Path(file).stat().st_size
+    places = [size * number // chunks for number in range(chunks + 1)]
+    ways = [socket.create_connection((address, PORT)) for address in to]
+
+    def send(lane: int) -> None:
+        with Path(file).open("rb") as data, ways[lane] as way:
+            for number in range(lane, chunks, len(to)):
+                begin, end = places[number], places[number + 1]
+                way.sendall(HEADER.pack(begin, end - begin))
+                way.sendfile(data, begin, end - begin)
+
+    time.sleep(max(0.0, at - time.monotonic()))
+    lanes = [Thread(target=send, args=(lane,)) for lane in range(len(to))]
+    for lane in lanes:
+        lane.start()
+    for lane in lanes:
+        lane.join()
+
+
+def relay_role(folder: str, listen: str, chunks: int, hold: int, **given: Any) -> None:
+    """Keep chunks, and pass them on in their order once `hold` of them are whole; others come meanwhile."""
+    stored: Queue[tuple[int, Path]] = Queue()
+    with socket.create_server((listen, PORT)) as server, ExitStack() as stack:
+        connection = stack.enter_context(server.accept()[0])
+        way = stack.enter_context(socket.create_connection((given["next"], PORT)))
+        enough = Event()
+
+        def forward() -> None:
+            enough.wait()
+            for _ in range(chunks):
+                place, path = stored.get()
+                way.sendall(HEADER.pack(place, path.stat().st_size))
+                with path.open("rb") as data:
+                    way.sendfile(data)
+                path.unlink()
+
+        lane = Thread(target=forward)
+        lane.start()
+        for number in range(chunks):
+            stored.put(_receive(connection, Path(folder) / f"chunk-{number}"))
+            if number + 1 >= hold:
+                enough.set()
+        lane.join()
+
+
+def sink_role(folder: str, listen: str, ways: int, **given: Any) -> None:
+    """Write what comes to its place, and say when all has come."""
+    target, arrived = Path(folder) / "large", []
+
+    def take(connection: socket.socket) -> None:
+        with connection, target.open("r+b") as file:
+            while header := _exactly(connection, HEADER.size):
+                place, size = HEADER.unpack(header)
+                file.seek(place)
+                _copy(connection, file, size)
+                arrived.append(size)
+
+    target.touch()
+    with socket.create_server((listen, PORT)) as server:
+        takers = [Thread(target=take, args=(server.accept()[0],)) for _ in range(ways)]
+        for taker in takers:
+            taker.start()
+        for taker in takers:
+            taker.join()
+    if sum(arrived) != given["bytes"]:
+        raise SystemExit(f"staged: {sum(arrived)} bytes arrived; {given['bytes']} were sent")
+    print(time.monotonic())
+
+
+def _receive(connection: socket.socket, path: Path) -> tuple[int, Path]:
+    place, size = HEADER.unpack(_exactly(connection, HEADER.size))
+    with path.open("wb") as file:
+        _copy(connection, file, size)
+    return place, path
+
+
+def _copy(connection: socket.socket, file: IO[bytes], size: int) -> None:
+    buffer = memoryview(bytearray(BLOCK))
+    while size:
+        count = connection.recv_into(buffer, min(size, BLOCK))
+        if not count:
+            raise SystemExit(f"staged: the connection ended {size} bytes before the end of a chunk")
+        file.write(buffer[:count])
+        size -= count
+
+
+def _exactly(connection: socket.socket, size: int) -> bytes:
+    return connection.recv(size, socket.MSG_WAITALL)
+
+
+ROLES = {"source": source_role, "relay": relay_role, "sink": sink_role}
+
+if __name__ == "__main__":
+    ROLES[sys.argv[1]](**json.loads(sys.argv[2]))
