@@ -3,7 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-BLACK, BLUE, ORANGE, GREEN, YELLOW, SKY, PINK = "black", "#0072b2", "#d55e00", "#009e73", "#e69f00", "#56b4e9", "#cc79a7"
+BLACK, BLUE, ORANGE, GREEN, YELLOW, SKY, PINK = (
+    "black",
+    "#0072b2",
+    "#d55e00",
+    "#009e73",
+    "#e69f00",
+    "#56b4e9",
+    "#cc79a7",
+)
 COLOURS = (BLUE, ORANGE, GREEN, YELLOW, SKY, PINK, BLACK)
 """In the order in which curves that mean nothing else get them; people who see few colours tell them apart."""
 

@@ -56,7 +56,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make lab FIGURE= ARGS=", description=__doc__)
     parser.add_argument("--figure", default="", help="one or several with commas, or list; all by default")
     parser.add_argument("--seed", type=int, default=1, help="of everything that is drawn (1)")
-    parser.add_argument("--smoke", action="store_true", help="little of each: its numbers mean nothing and are not kept")
+    parser.add_argument(
+        "--smoke", action="store_true", help="little of each: its numbers mean nothing and are not kept"
+    )
     return parser.parse_args(arguments)
 
 

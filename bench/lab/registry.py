@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from bench.lab import thesis_speedup
+from bench.lab import cells, thesis_speedup
 from bench.lab.experiment import Experiment
 
-EXPERIMENTS: Sequence[Experiment] = (thesis_speedup.EXPERIMENT,)
+EXPERIMENTS: Sequence[Experiment] = (thesis_speedup.EXPERIMENT, *cells.experiments())
 
 
 def chosen(names: Sequence[str]) -> list[Experiment]:

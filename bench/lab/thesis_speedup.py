@@ -81,12 +81,24 @@ def _times(seconds: Seconds, sizes: tuple[int, ...], numbers: tuple[int, ...], l
         for way in (EQUATION, BY_CHUNK, CPT):
             rows.append(Result(f"{way}: wins with p = {p} from", _wins_from(seconds, sizes, way, p), "GB"))
         note = f"model {_wins_from(_models(sizes, numbers), sizes, EQUATION, p):.1f} GB"
-        rows.append(Result(f"p = {p}: crossover of the equation over measured", _off_crossover(seconds, sizes, p), "x", note=note))
+        rows.append(
+            Result(
+                f"p = {p}: crossover of the equation over measured", _off_crossover(seconds, sizes, p), "x", note=note
+            )
+        )
     largest = sizes[-1]
-    gains = [seconds[EQUATION, largest, p] - seconds[EQUATION, largest, q] for p, q in zip(numbers, numbers[1:], strict=False)]
+    gains = [
+        seconds[EQUATION, largest, p] - seconds[EQUATION, largest, q]
+        for p, q in zip(numbers, numbers[1:], strict=False)
+    ]
     if len(gains) > 1:
-        rows.append(Result(f"{largest} GB: seconds that the 4th pair saves over what the 3rd does", gains[1] / gains[0], "x"))
-    panels = [_panel(way, seconds, sizes, numbers, name) for way, name in ((EQUATION, "piped"), (BY_CHUNK, None), (CPT, "zero-wait"))]
+        rows.append(
+            Result(f"{largest} GB: seconds that the 4th pair saves over what the 3rd does", gains[1] / gains[0], "x")
+        )
+    panels = [
+        _panel(way, seconds, sizes, numbers, name)
+        for way, name in ((EQUATION, "piped"), (BY_CHUNK, None), (CPT, "zero-wait"))
+    ]
     return Found(rows, [Plot("6.1", "Time", panels, CAPTION)], NOTE, lab.invalid)
 
 
@@ -203,7 +215,10 @@ EXPERIMENT = Experiment(
                 Claim(text="1 GB with 4 pairs: no speedup", row=f"{EQUATION}: 1 GB, p = 4", most=1),
                 Claim(text="8 GB with 2 pairs: no speedup", row=f"{EQUATION}: 8 GB, p = 2", most=1, only_if=STORED),
                 Claim(
-                    text="16 GB: more than with 8 GB (4 pairs)", row=f"{EQUATION}: 16 GB, p = 4", least=1.25, only_if=STORED
+                    text="16 GB: more than with 8 GB (4 pairs)",
+                    row=f"{EQUATION}: 16 GB, p = 4",
+                    least=1.25,
+                    only_if=STORED,
                 ),
             ],
         ),

@@ -1,0 +1,80 @@
+"""What the papers compared with, as programs: the same tree between the same two machines, seconds of the client."""
+
+import json
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bench.data_plane.bench import Bench
+from bench.data_plane.network import Node
+from bench.data_plane.peers.programs import PEERS, Peer, require
+from bench.data_plane.process import BenchError, listening, running
+from bench.lab import channels
+from bench.lab.tuning import Setting
+
+TIMEOUT = 900.0
+GRIDFTP_PORT = 2811
+NOBODY_WRITES = 0o777
+PEERS |= {
+    peer.name: peer
+    for peer in (
+        Peer("globus-url-copy", "-version", "apt-get install globus-gass-copy-progs globus-gridftp-server-progs"),
+        Peer("bbcp", "-#", "built from github.com/eeertekin/bbcp; no package of Debian's"),
+        Peer("bbftp", "-v", "built from software.in2p3.fr/bbftp; no package of Debian's"),
+        Peer("fdt", "-version", "fdt.jar of github.com/fast-data-transfer/fdt, and Java"),
+    )
+}
+
+
+def policy(bench: Bench, source: Path, ends: tuple[Node, Node], name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """A policy over channels: its seconds and chunks. Raises BenchError if what arrived has another size."""
+    sender, receiver = ends
+    arrived = bench.folder("arrived")
+    serving = [sys.executable, "-m", "bench.lab.channels", "serve"]
+    sending = [sys.executable, "-m", "bench.lab.channels", "send"]
+    to = {"folder": str(arrived), "listen": receiver.address}
+    with running([*serving, json.dumps(to)], bench.work / "serve.log", receiver) as server:
+        listening(receiver, channels.PORT, server)
+        asked = {"folder": str(source), "to": receiver.address, "policy": name, **given}
+        log = bench.work / "policy.log"
+        with running([*sending, json.dumps(asked)], log, sender) as client:
+            client.wait(TIMEOUT)
+        server.stop()
+    same_bytes(source, arrived)
+    found: dict[str, Any] = json.loads(log.read_text().splitlines()[-1])
+    return found
+
+
+def gridftp(bench: Bench, source: Path, ends: tuple[Node, Node], setting: Setting, buffer: int | None = None) -> float:
+    """GridFTP of the Grid Community Toolkit; its depth of pipelining is fixed."""
+    sender, receiver = ends
+    arrived = bench.folder("arrived")
+    arrived.chmod(NOBODY_WRITES)
+    for folder in bench.work, *arrived.parents:
+        if folder.stat().st_uid == 0 and folder.is_relative_to("/dev/shm"):  # noqa: S108
+            folder.chmod(NOBODY_WRITES)
+    server = shutil.which("globus-gridftp-server") or "/usr/sbin/globus-gridftp-server"
+    address, port = receiver.address, str(GRIDFTP_PORT)
+    serve = [server, "-daemon", "-aa", "-anonymous-user", "nobody", "-p", port]
+    serve += ["-control-interface", address, "-data-interface", address]
+    with running(serve, bench.work / "gridftp-server.log", receiver) as program:
+        listening(receiver, GRIDFTP_PORT, program)
+        tuned = ["-p", str(setting.parallelism), "-cc", str(setting.concurrency), "-pp"]
+        tuned += ["-tcp-bs", str(buffer)] if buffer else []
+        urls = [f"file://{source}/", f"ftp://{address}:{port}{arrived}/"]
+        argv = [require("globus-url-copy"), "-fast", *tuned, "-r", *urls]
+        with running(argv, bench.work / "gridftp.log", sender) as client:
+            seconds = client.wait(TIMEOUT).seconds
+    same_bytes(source, arrived)
+    return seconds
+
+
+def same_bytes(source: Path, arrived: Path) -> None:
+    """Number and sizes of the files. Raises BenchError."""
+    sizes = [sorted(p.stat().st_size for p in place.rglob("*") if p.is_file()) for place in (source, arrived)]
+    if sizes[0] != sizes[1]:
+        raise BenchError(
+            f"{len(sizes[1])} files, {sum(sizes[1])} bytes arrived; {len(sizes[0])}, {sum(sizes[0])} were sent"
+        )
