@@ -132,7 +132,7 @@ def logged(path: Path, *, keep: bool) -> Iterator[None]:
     path.parent.mkdir(parents=True, exist_ok=True)
     before = sys.stderr
     with path.open("w") as file:
-        sys.stderr = Both(before, file)  # type: ignore[assignment]
+        sys.stderr = Both(before, file)
         try:
             yield
         finally:

@@ -1,8 +1,8 @@
 """RCD's Figures 18 a to i: three networks, three sets of files, and what moves them.
 
-Rates, sizes of files and buffers are scaled alike, round trips are not: so BDP over a file's size, and round trips times rate
-over it, are those of the paper. The paper gives neither buffers nor queues: ours are Linux's own of that time where nobody
-tuned, 32 MiB for XSEDE's machines, and a queue of one BDP.
+Rates, sizes of files and buffers are scaled alike, round trips are not: so BDP over a file's size, and round trips
+times rate over it, are those of the paper. The paper gives neither buffers nor queues: ours are Linux's own of that
+time where nobody tuned, 32 MiB for XSEDE's machines, and a queue of one BDP.
 """
 
 import os
@@ -29,13 +29,13 @@ from lambdas.core.chunks.plan import chunk_size, lanes_per_path, lanes_to_plan_f
 
 MB, MIB = 1_000_000, 1 << 20
 SECONDS = 30
-"""That the line needs for a set: the paper's sets of 10 to 20 GB need about 100 on 1 Gbit/s, so chunks of PCP's are shorter, too."""
+"""That the line needs for a set. The paper's 10 to 20 GB need about 100 s on 1 Gbit/s: so PCP's chunks are shorter."""
 CHUNK_SECONDS = 2.5
 
 
 @dataclass(frozen=True)
 class Testbed:
-    """A network of the paper, MB/s, seconds and bytes as they are there; all but the round trip is divided by `scale`."""
+    """A network of the paper, in its MB/s, seconds and bytes; all but the round trip is divided by `scale`."""
 
     name: str
     link: float
@@ -104,7 +104,7 @@ def network(lab: Lab, testbed: Testbed) -> Any:
 
 
 def as_cpt(bench: Bench, source: Path, ends: tuple[Node, Node], scale: float) -> float:
-    """CPT as it is, with the chunks that its planner would make of the set that was not scaled; listing and plan count."""
+    """CPT as it is, with the chunks that its planner would make of the unscaled set; listing and plan count."""
     sizes = [path.stat().st_size for path in source.iterdir()]
     whole = int(sum(sizes) * scale)
     lanes = lanes_per_path(0, whole, len(sizes))
@@ -123,7 +123,8 @@ def measure(testbed: Testbed, kind: str, figure: str, lab: Lab) -> Mapping[str, 
     count = write(source, testbed, kind, size, lab.random)
     size = sum(path.stat().st_size for path in source.iterdir())
     say(
-        f"  {count} files, {size / 1e6:.0f} MB; BDP {testbed.bdp / 1e6:.2f} MB, {testbed.rate:.1f} MB/s, {testbed.round_trip * 1e3:.0f} ms"
+        f"  {count} files, {size / 1e6:.0f} MB; BDP {testbed.bdp / 1e6:.2f} MB, {testbed.rate:.1f} MB/s, "
+        f"{testbed.round_trip * 1e3:.0f} ms"
     )
     given = {
         "bdp": testbed.bdp,
@@ -202,7 +203,8 @@ def found(
     ]
     caption = (
         f"Real bytes at 1:{testbed.scale:g}: {testbed.rate:.3g} MB/s, {testbed.round_trip * 1e3:.0f} ms, files of "
-        f"{SETS[kind][0] / testbed.scale * 1e3:.3g} to {SETS[kind][1] / testbed.scale * 1e3:.4g} kB; rates on the paper's scale."
+        f"{SETS[kind][0] / testbed.scale * 1e3:.3g} to {SETS[kind][1] / testbed.scale * 1e3:.4g} kB; rates on the "
+        "paper's scale."
     )
     plot = Plot(
         figure.removeprefix("rcd-"), f"{testbed.name}, {kind} files", [Panel("", "Mbit/s", "", bars, names)], caption
@@ -212,7 +214,8 @@ def found(
 
 KEYS = {"MC": "mc", "PCP": "pcp", "RCD": "rcd", "Globus' settings": "globus"}
 NOTE = (
-    "Policies and GridFTP move bytes in the clear and sync nothing; CPT encrypts, proves and syncs, and its listing and plan count. "
+    "Policies and GridFTP move bytes in the clear and sync nothing; CPT encrypts, proves and syncs, and its listing "
+    "and plan count. "
     "UDT is missing: apt-get install libudt-dev has its library, and no program."
 )
 

@@ -1,8 +1,8 @@
 """Files over channels as GridFTP moves them, with the pipelining, parallelism and concurrency that a policy asks for.
 
-`python -m bench.lab.channels serve|send JSON` is one end. A channel has as many TCP streams as its parallelism; a file is cut
-into a part for each. The receiver confirms a file when all of it is written. Bytes travel in the clear, and nothing is synced,
-which favours the policies over CPT.
+`python -m bench.lab.channels serve|send JSON` is one end. A channel has as many TCP streams as its parallelism; a file
+is cut into a part for each. The receiver confirms a file when all of it is written. Bytes travel in the clear, and
+nothing is synced, which favours the policies over CPT.
 """
 
 import json
@@ -14,6 +14,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Condition, Lock, Semaphore, Thread
@@ -118,7 +119,7 @@ class Mover:
         return self._note(setting, files, began)
 
     def at_once(self, classes: Sequence[tuple[Sequence[File], Setting]]) -> None:
-        """Classes at the same time; a channel whose class is done helps the one with most bytes left for each channel."""
+        """Classes at the same time; a channel whose class is done helps the one that has most left for each channel."""
         began, lock = time.monotonic(), Lock()
         left = [deque(files) for files, _ in classes]
         work: list[tuple[Channel, Callable[[], tuple[File, int] | None]]] = []
@@ -184,11 +185,15 @@ def by_rcd(mover: Mover, files: Set, bdp: float, **_: Any) -> None:
 def by_pcp(mover: Mover, files: Set, bdp: float, chunk_seconds: float, **_: Any) -> None:
     """PCP: a chunk lasts `chunk_seconds` at the last rate, or is joined to the next."""
     for phase in pcp(files.sizes, bdp):
-        state, rate = phase.begins, bdp
-        for chunk in cut(phase.chunks, lambda: rate * chunk_seconds):
+        state, rates = phase.begins, [bdp]
+        for chunk in cut(phase.chunks, partial(_least, rates, chunk_seconds)):
             setting = replace(state.setting, pipelining=chunk.setting.pipelining)
-            rate = mover.move(files.take(chunk.sizes), setting)
-            state = state.after(rate)
+            rates.append(mover.move(files.take(chunk.sizes), setting))
+            state = state.after(rates[-1])
+
+
+def _least(rates: Sequence[float], seconds: float) -> float:
+    return rates[-1] * seconds
 
 
 def cut(chunks: Sequence[Chunk], least: Callable[[], float]) -> Any:
@@ -224,7 +229,14 @@ def fixed(mover: Mover, files: Set, setting: Sequence[int], **_: Any) -> None:
     mover.move(files.files, Setting(*setting))
 
 
-POLICIES = {"rcd": by_rcd, "pcp": by_pcp, "mc": by_mc, "globus": by_globus, "plain": one_by_one, "fixed": fixed}
+POLICIES: Mapping[str, Callable[..., None]] = {
+    "rcd": by_rcd,
+    "pcp": by_pcp,
+    "mc": by_mc,
+    "globus": by_globus,
+    "plain": one_by_one,
+    "fixed": fixed,
+}
 
 
 def send(folder: str, to: str, policy: str, **given: Any) -> None:

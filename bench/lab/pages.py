@@ -77,7 +77,7 @@ def digest(record: Record, place: int) -> str:
 
 def main() -> int:
     """Write both, and draw the plots."""
-    from bench.drawing import draw  # noqa: PLC0415 - its library is there for `make lab` and `make figures` alone
+    from bench.drawing import draw  # its library is there for `make lab` and `make figures` alone
 
     for record in kept():
         for place, plot in enumerate(record.plots):

@@ -9,7 +9,7 @@ EXPERIMENTS: Sequence[Experiment] = (thesis_speedup.EXPERIMENT, *cells.experimen
 
 
 def chosen(names: Sequence[str]) -> list[Experiment]:
-    """The experiments that measure these figures; all without a name. Raises ValueError for a figure that is not known."""
+    """The experiments that measure these figures; all without a name. Raises ValueError where one is not known."""
     known = {figure.name: experiment for experiment in EXPERIMENTS for figure in experiment.figures}
     if unknown := [name for name in names if name not in known]:
         raise ValueError(f"FIGURE is {', '.join(unknown)}; it must be one of {', '.join(known)}, or list")

@@ -1,8 +1,8 @@
 """The dissertation's way through relays: each keeps what it gets, and passes it on when it has all that it holds back.
 
-`python -m bench.lab.staged source|relay|sink JSON` is one machine. Chunks travel in the clear, each behind its place in
-the file and its length. A relay that holds back one chunk stores and forwards chunk by chunk; one that holds back its whole
-share makes the phases of Equation 3.4.
+`python -m bench.lab.staged source|relay|sink JSON` is one machine. Chunks travel in the clear, each behind its
+place in the file and its length. A relay that holds back one chunk stores and forwards chunk by chunk; one that holds
+back its whole share makes the phases of Equation 3.4.
 """
 
 import json
@@ -10,7 +10,7 @@ import socket
 import struct
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from queue import Queue
@@ -162,7 +162,7 @@ def _exactly(connection: socket.socket, size: int) -> bytes:
     return connection.recv(size, socket.MSG_WAITALL)
 
 
-ROLES = {"source": source_role, "relay": relay_role, "sink": sink_role}
+ROLES: Mapping[str, Callable[..., None]] = {"source": source_role, "relay": relay_role, "sink": sink_role}
 
 if __name__ == "__main__":
     ROLES[sys.argv[1]](**json.loads(sys.argv[2]))

@@ -1,7 +1,7 @@
 """What the papers tune: pipelining, parallelism and concurrency, from the sizes of files and the path's BDP. Pure.
 
 BDP is bandwidth times round trip, in bytes, as all sizes. Pipelining: further files that are sent before the first is
-confirmed. Parallelism: streams of one file. Concurrency: files at once. Where the paper leaves something out, it says *ours*.
+confirmed. Parallelism: streams of one file. Concurrency: files at once. What the paper leaves out is marked as *ours*.
 """
 
 from collections.abc import Sequence

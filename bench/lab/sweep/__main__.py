@@ -89,12 +89,12 @@ def _numbers(text: str) -> list[int]:
 def inspect(machines: Machines, tools: Sequence[str], to: Path) -> Machine:
     """What can be known before the first run."""
     available = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemAvailable"))
-    most = [int(Path(f"/proc/sys/net/core/{name}").read_text()) for name in ("wmem_max", "rmem_max")]
+    send, receive = (int(Path(f"/proc/sys/net/core/{name}").read_text()) for name in ("wmem_max", "rmem_max"))
     ping = [*machines.near, "ping", "-c", "1", "-W", "2", machines.address]
     reachable = subprocess.run(ping, capture_output=True, check=False, timeout=20).returncode == 0
     place = next(one for one in (to, *to.resolve().parents) if one.exists())
     free = shutil.disk_usage(place).free
-    return Machine(int(available.split()[1]) * 1024, *most, free, reachable, missing(tools, machines))
+    return Machine(int(available.split()[1]) * 1024, send, receive, free, reachable, missing(tools, machines))
 
 
 def tell(refused: dict[Combination, str], left: Sequence[Combination], size: int, asked: argparse.Namespace) -> None:
@@ -107,7 +107,8 @@ def tell(refused: dict[Combination, str], left: Sequence[Combination], size: int
     whole = size * len(left) * asked.repeat
     dollars = whole / 1e9 * asked.usd_per_gb
     say(
-        f"{len(left)} combinations, {asked.repeat} times each: {whole / 1e9:.2f} GB, ${dollars:.2f} at ${asked.usd_per_gb} a GB"
+        f"{len(left)} combinations, {asked.repeat} times each: {whole / 1e9:.2f} GB, ${dollars:.2f} at "
+        f"${asked.usd_per_gb} a GB"
     )
 
 

@@ -40,6 +40,11 @@ class Machine:
     missing: Mapping[str, str]
     """Tools that are not here, and how to get them."""
 
+    @property
+    def window_most(self) -> int:
+        """Bytes of a window that both directions may have."""
+        return min(self.send_most, self.receive_most)
+
 
 def combinations(tools: Sequence[str], streams: Sequence[int], windows: Sequence[int]) -> list[Combination]:
     """All of them; iperf3 and the others one after the other, as the thesis ran them."""
@@ -54,8 +59,8 @@ def refusal(one: Combination, machine: Machine, size: int) -> str | None:
         f"windows need {one.memory} bytes, half of the memory that is available is {machine.memory_available // 2}": (
             one.memory > machine.memory_available // 2
         ),
-        f"window is {one.window}; the kernel allows {min(machine.send_most, machine.receive_most)} (net.core.{{r,w}}mem_max)": (
-            one.window > min(machine.send_most, machine.receive_most)
+        f"window is {one.window}; the kernel allows {machine.window_most} (net.core.{{r,w}}mem_max)": (
+            one.window > machine.window_most
         ),
         f"{size} bytes arrive, {machine.free_space} are free": size > machine.free_space,
     }
@@ -103,9 +108,10 @@ def medians(runs: Sequence[Ran]) -> dict[Combination, float]:
 
 
 def recommended(rates: Mapping[Combination, float], tool: str) -> Combination:
-    """The least streams times window within 5 % of the best: more only burns energy. Raises ValueError without a run."""
+    """The least streams times window within 5 % of the best: more burns energy. Raises ValueError without a run."""
     own = {one: rate for one, rate in rates.items() if one.tool == tool}
     if not own:
         raise ValueError(f"{tool} has no run that was whole")
     least = NEAR_BEST * max(own.values())
-    return min((one for one, rate in own.items() if rate >= least), key=lambda one: (one.memory, one.streams))
+    near = [one for one, rate in own.items() if rate >= least]
+    return min(near, key=lambda one: (one.memory, one.streams))

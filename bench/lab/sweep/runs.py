@@ -156,10 +156,9 @@ class Sweep:
             with running([*self.machines.near, *programs.client], folder / "log") as client, top.open("w") as samples:
 
                 def sample() -> None:
-                    with_time = f"{time.monotonic() - began:.2f} s"
-                    cpu = client.cpu_seconds()
+                    ends = f"client {_cpu(client):.2f} CPU s, {client.peak_bytes()} B; server {_cpu(server):.2f} CPU s"
                     print(
-                        f"{with_time}: client {cpu:.2f} CPU s, {client.peak_bytes()} B; server {_cpu(server):.2f} CPU s",
+                        f"{time.monotonic() - began:.2f} s: {ends}",
                         file=samples,
                     )
 
@@ -198,8 +197,8 @@ class Sweep:
         try:
             yield
         finally:
-            for (*place, name), old in before.items():
-                subprocess.run([*place, "sysctl", "-q", "-w", f"{name}={old}"], check=True)
+            for (*place, name), values in before.items():
+                subprocess.run([*place, "sysctl", "-q", "-w", f"{name}={values}"], check=True)
 
     def _surroundings(self, folder: Path, one: Combination) -> None:
         """Ping, route, what the user wrote, and how the system was set."""

@@ -1,7 +1,7 @@
 """Test data as GREEN's generator makes it: files named 1, 2, 3, … whose sizes are normal, until a folder is full.
 
-Unlike the thesis', the sizes come from a seed, and so does what is in the files unless a sample is named: bytes that cannot be
-compressed, several GB a second faster than /dev/urandom.
+Unlike the thesis', the sizes come from a seed, and so does what is in the files unless a sample is named: bytes that
+cannot be compressed.
 """
 
 import argparse
@@ -46,7 +46,7 @@ def sizes(wanted: Wanted) -> Iterator[int]:
 
 
 def write(wanted: Wanted) -> list[int]:
-    """Write them into an empty folder; their sizes. Raises NoRoomError and FileExistsError before anything is written."""
+    """Write them into an empty folder; their sizes. Raises NoRoomError or FileExistsError before it writes."""
     existing = next(place for place in (wanted.directory, *wanted.directory.resolve().parents) if place.exists())
     free, needed = shutil.disk_usage(existing).free, wanted.directory_kib * KIB
     if free < needed:

@@ -13,7 +13,7 @@ SIZES = st.lists(st.integers(1, 500 * MB), min_size=1, max_size=200)
 
 
 def test_rcd_divides_at_the_mean_until_pipelining_stays() -> None:
-    # BDP 8 MB: all have mean 2.5 and pipelining 4; {1, 1} wants 8, {4, 4} wants 2. Both are below twice the least chunk.
+    # BDP 8 MB: all have mean 2.5 and pipelining 4; {1, 1} wants 8, {4, 4} wants 2. Both are short.
     [first, second] = rcd([4 * MB, MB, 4 * MB, MB], 8 * MB, min_chunk=4 * MB)
     assert (first.sizes, first.setting.pipelining) == ((MB, MB), 4)
     assert (second.sizes, second.setting.pipelining) == ((4 * MB, 4 * MB), 4)
