@@ -2,10 +2,16 @@
 
 from collections.abc import Sequence
 
-from bench.lab import cells, thesis_speedup
+from bench.lab import benches, cells, network, simulation, thesis_speedup
 from bench.lab.experiment import Experiment
 
-EXPERIMENTS: Sequence[Experiment] = (thesis_speedup.EXPERIMENT, *cells.experiments())
+EXPERIMENTS: Sequence[Experiment] = (
+    network.EXPERIMENT,
+    thesis_speedup.EXPERIMENT,
+    *benches.EXPERIMENTS,
+    *cells.experiments(),
+    simulation.EXPERIMENT,
+)
 
 
 def chosen(names: Sequence[str]) -> list[Experiment]:

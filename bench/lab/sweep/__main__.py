@@ -90,8 +90,7 @@ def inspect(machines: Machines, tools: Sequence[str], to: Path) -> Machine:
     """What can be known before the first run."""
     available = next(line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemAvailable"))
     send, receive = (int(Path(f"/proc/sys/net/core/{name}").read_text()) for name in ("wmem_max", "rmem_max"))
-    ping = [*machines.near, "ping", "-c", "1", "-W", "2", machines.address]
-    reachable = subprocess.run(ping, capture_output=True, check=False, timeout=20).returncode == 0
+    reachable = subprocess.run([*machines.far, "true"], capture_output=True, check=False, timeout=20).returncode == 0
     place = next(one for one in (to, *to.resolve().parents) if one.exists())
     free = shutil.disk_usage(place).free
     return Machine(int(available.split()[1]) * 1024, send, receive, free, reachable, missing(tools, machines))

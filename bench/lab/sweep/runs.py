@@ -203,12 +203,17 @@ class Sweep:
     def _surroundings(self, folder: Path, one: Combination) -> None:
         """Ping, route, what the user wrote, and how the system was set."""
         address, near = self.machines.address, self.machines.near
-        asks = {"ping": ["ping", "-c", str(PINGS), "-i", "0.2", "-q", address], "system": ["sysctl", "-a"]}
-        if shutil.which("traceroute"):
-            asks["traceroute"] = ["traceroute", "-n", "-w", "1", address]
+        asks = {
+            "ping": ["ping", "-c", str(PINGS), "-i", "0.2", "-q", address],
+            "traceroute": ["traceroute", "-n", "-w", "1", address],
+            "system": ["sysctl", "-a"],
+        }
         for name, argv in asks.items():
             with (folder / name).open("w") as file:
-                subprocess.run([*near, *argv], stdout=file, stderr=subprocess.DEVNULL, check=False, timeout=60)
+                if shutil.which(argv[0]):
+                    subprocess.run([*near, *argv], stdout=file, stderr=subprocess.DEVNULL, check=False, timeout=60)
+                else:
+                    file.write(f"{argv[0]} is not installed here\n")
         with (folder / "system").open("a") as file:
             for path in map(Path, ("/proc/cpuinfo", "/proc/meminfo", "/proc/version")):
                 file.write(f"\n{path}\n{path.read_text()}")
