@@ -269,7 +269,7 @@ lab: $(LABORATORY) synth  ## Figures of the papers, measured again (FIGURE=cpt-6
 	  [ "$(FIGURE)" = list ] || $(MAKE) --no-print-directory lab-pages; exit $$status
 
 lab-pages: | .tools/stamp
-	@$(UV) run --frozen --isolated --no-default-groups --group figures python -m bench.lab.pages
+	@$(UV) run --frozen --isolated --group figures python -m bench.lab.pages
 
 bench: bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-datasets bench-estimate bench-fleet bench-scale bench-routes  ## All benchmarks; each writes bench/out/NAME.json
 

@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import platform
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from bench.machine import unmet
 from bench.results import say, versions
 
 LABORATORY = Path("relay-ami/relay/target/release/cpt-laboratory")
+MACHINE = {"processors": str(os.cpu_count())}
 FAILURES = (BenchError, NetworkError, OSError, ValueError, KeyError)
 
 
@@ -81,7 +81,7 @@ def run(experiment: Experiment, bench: Bench, options: argparse.Namespace) -> in
     """Measure, and keep a record for each figure beside the log; 1 where it could not be measured."""
     log = KEPT / f"{experiment.name}.log"
     with logged(log, keep=not options.smoke):
-        say(f"{experiment.name}: seed {options.seed}, {platform.platform()}, {os.cpu_count()} processors")
+        say(f"{experiment.name}: seed {options.seed}, {os.cpu_count()} processors")
         began = time.monotonic()
         try:
             found = experiment.measure(Lab(bench, options.seed, options.smoke))
@@ -119,7 +119,7 @@ def records(
             seconds=round(seconds, 1),
             seed=seed,
             log=log.name,
-            versions=versions(),
+            versions={**{tool: version for tool, version in versions().items() if tool != "kernel"}, **MACHINE},
         )
 
 

@@ -72,7 +72,7 @@ def minutes_of_routes() -> Sequence[Plot]:
             curves = []
             for (name, runs), colour in zip(of_kind.items(), COLOURS, strict=False):
                 middle = [median(minute) / 1000 for minute in zip(*runs, strict=True)]
-                curves.append(Curve(name, range(1, len(middle) + 1), middle, colour))
+                curves.append(Curve(name, list(range(1, len(middle) + 1)), middle, colour))
             panels.append(Panel(f"links are capped, {when.split()[-1]}", "minutes", "GB arrived", curves))
     return [
         Plot("9a", "Four strategies over ten minutes", panels, "Six regions, 25 relays; median of 20 seeds; simulated.")
@@ -88,9 +88,11 @@ def sampling(lab: Lab) -> Mapping[str, Found]:
         rows += [Result(f"{name}: {strategy}", error, "%") for strategy, error in found.items()]
         others = min(error for strategy, error in found.items() if strategy != "weighted")
         rows.append(Result(f"{name}: weighted over the better of the others", found["weighted"] / others, "x"))
-        curves = [Curve("real", range(len(trace.real)), trace.real, BLACK)]
+        curves = [Curve("real", list(range(len(trace.real))), trace.real, BLACK)]
         for (strategy, predict), colour in zip(STRATEGIES.items(), COLOURS, strict=False):
-            curves.append(Curve(strategy, range(1, len(trace.samples)), predict(trace.samples), colour, width=0.9))
+            curves.append(
+                Curve(strategy, list(range(1, len(trace.samples))), predict(trace.samples), colour, width=0.9)
+            )
         if name in ("noisy", "recorded"):
             panels.append(Panel(name, "samples", "MB/s", curves))
     caption = f"The recorded trace is of streams that came and went on one machine; seed of the others {SEED}."

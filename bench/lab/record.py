@@ -17,7 +17,9 @@ KEPT = Path("bench/lab/kept")
 class Document(BaseModel):
     """What is written as JSON."""
 
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True)
+    model_config = ConfigDict(
+        alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True, ser_json_inf_nan="strings"
+    )
 
 
 class Verdict(StrEnum):

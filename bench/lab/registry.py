@@ -2,15 +2,17 @@
 
 from collections.abc import Sequence
 
-from bench.lab import benches, cells, network, simulation, thesis_speedup
+from bench.lab import benches, cells, green, network, simulation, thesis_models, thesis_speedup
 from bench.lab.experiment import Experiment
 
 EXPERIMENTS: Sequence[Experiment] = (
     network.EXPERIMENT,
+    thesis_models.EXPERIMENT,
     thesis_speedup.EXPERIMENT,
     *benches.EXPERIMENTS,
     *cells.experiments(),
     simulation.EXPERIMENT,
+    green.EXPERIMENT,
 )
 
 

@@ -112,8 +112,8 @@ def measure(lab: Lab) -> Mapping[str, Found]:
 
 
 CAPTION = (
-    "A flow that is computed in steps of 20 ms: slow start, CUBIC, half of the buffer under way, a queue of one BDP. 15 GB. "
-    "CPT is the sender's own code, asked every 0.1 s; MC's channels all carry to the end."
+    "A flow that is computed in steps of 20 ms: slow start, CUBIC, half of the buffer under way, a queue of one BDP. "
+    "15 GB. CPT is the sender's own code, asked every 0.1 s; MC's channels all carry to the end."
 )
 
 

@@ -38,8 +38,12 @@ def move(
     chunks: int,
     hold: int,
     after: float,
+    split: float | None = None,
 ) -> float:
-    """Seconds from the start to the last byte, `after` of them until relays serve; without pairs straight."""
+    """Seconds from the start to the last byte, `after` of them until relays serve; without pairs straight.
+
+    With `split`, MB/s, the file is cut before anything is sent, and joined after everything has come.
+    """
     size = (source / "large").stat().st_size
     sender, receiver = ends
     with ExitStack() as stack:
@@ -53,7 +57,7 @@ def move(
                 listening(node, PORT, program)
             return program
 
-        sink = start("sink", "sink", receiver, {"bytes": size, "ways": max(1, len(pairs))})
+        sink = start("sink", "sink", receiver, {"bytes": size, "ways": max(1, len(pairs)), "split": split})
         relays = []
         for number, (near, far) in enumerate(pairs):
             share = len(range(number, chunks, len(pairs)))
@@ -62,7 +66,7 @@ def move(
             relays.append(start("relay", f"near-{number}", near, {**held, "next": far.address}))
         begun = time.monotonic() + START_SECONDS
         firsts = [near.address for near, _ in pairs] or [receiver.address]
-        given = {"file": str(source / "large"), "to": firsts, "chunks": chunks, "at": begun + after}
+        given = {"file": str(source / "large"), "to": firsts, "chunks": chunks, "at": begun + after, "split": split}
         sending = start("source", "source", sender, given)
         sink.wait(TIMEOUT)
         for program in (sending, *relays):
@@ -70,7 +74,7 @@ def move(
     return float(sink.tail()) - begun
 
 
-def source_role(file: str, to: Sequence[str], chunks: int, at: float, **_: Any) -> None:
+def source_role(file: str, to: Sequence[str], chunks: int, at: float, split: float | None, **given: Any) -> None:
     """Send chunk n to relay n modulo their number, to all relays at once."""
     size = Path(file).stat().st_size
     places = [size * number // chunks for number in range(chunks + 1)]
@@ -84,6 +88,8 @@ def source_role(file: str, to: Sequence[str], chunks: int, at: float, **_: Any) 
                 way.sendfile(data, begin, end - begin)
 
     time.sleep(max(0.0, at - time.monotonic()))
+    if split:
+        _paced(Path(file), Path(given["folder"]) / "cut", split)
     lanes = [Thread(target=send, args=(lane,)) for lane in range(len(to))]
     for lane in lanes:
         lane.start()
@@ -117,7 +123,7 @@ def relay_role(folder: str, listen: str, chunks: int, hold: int, **given: Any) -
         lane.join()
 
 
-def sink_role(folder: str, listen: str, ways: int, **given: Any) -> None:
+def sink_role(folder: str, listen: str, ways: int, split: float | None, **given: Any) -> None:
     """Write what comes to its place, and say when all has come."""
     target, arrived = Path(folder) / "large", []
 
@@ -138,7 +144,20 @@ def sink_role(folder: str, listen: str, ways: int, **given: Any) -> None:
             taker.join()
     if sum(arrived) != given["bytes"]:
         raise SystemExit(f"staged: {sum(arrived)} bytes arrived; {given['bytes']} were sent")
+    if split:
+        _paced(target, Path(folder) / "joined", split)
     print(time.monotonic())
+
+
+def _paced(source: Path, target: Path, mb_s: float) -> None:
+    """Copy a file as a disk of so many MB/s would."""
+    began, done = time.monotonic(), 0
+    with source.open("rb") as read, target.open("wb") as write:
+        while data := read.read(BLOCK):
+            write.write(data)
+            done += len(data)
+            time.sleep(max(0.0, began + done / (mb_s * 1e6) - time.monotonic()))
+    target.unlink()
 
 
 def _receive(connection: socket.socket, path: Path) -> tuple[int, Path]:

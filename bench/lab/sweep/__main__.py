@@ -93,7 +93,10 @@ def inspect(machines: Machines, tools: Sequence[str], to: Path) -> Machine:
     reachable = subprocess.run([*machines.far, "true"], capture_output=True, check=False, timeout=20).returncode == 0
     place = next(one for one in (to, *to.resolve().parents) if one.exists())
     free = shutil.disk_usage(place).free
-    return Machine(int(available.split()[1]) * 1024, send, receive, free, reachable, missing(tools, machines))
+    by_option = [name for name in tools if TOOLS[name].has_windows]
+    return Machine(
+        int(available.split()[1]) * 1024, send, receive, free, reachable, missing(tools, machines), by_option
+    )
 
 
 def tell(refused: dict[Combination, str], left: Sequence[Combination], size: int, asked: argparse.Namespace) -> None:

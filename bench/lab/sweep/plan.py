@@ -1,6 +1,6 @@
 """Which combinations a sweep tries, which it leaves out and why, and what it recommends. Pure."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -39,6 +39,8 @@ class Machine:
     reachable: bool
     missing: Mapping[str, str]
     """Tools that are not here, and how to get them."""
+    by_option: Collection[str] = ()
+    """Tools that ask the kernel for a window themselves, which it caps without a word."""
 
     @property
     def window_most(self) -> int:
@@ -60,7 +62,7 @@ def refusal(one: Combination, machine: Machine, size: int) -> str | None:
             one.memory > machine.memory_available // 2
         ),
         f"window is {one.window}; the kernel allows {machine.window_most} (net.core.{{r,w}}mem_max)": (
-            one.window > machine.window_most
+            one.tool in machine.by_option and one.window > machine.window_most
         ),
         f"{size} bytes arrive, {machine.free_space} are free": size > machine.free_space,
     }
