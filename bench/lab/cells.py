@@ -151,6 +151,8 @@ def measure(testbed: Testbed, kind: str, figure: str, lab: Lab) -> Mapping[str, 
         if have("globus-url-copy"):
             setting = globus([path.stat().st_size for path in source.iterdir()], testbed.scale)
             sides["GridFTP"] = partial(peers.gridftp, lab.bench, source, ends, setting)
+        if peers.build_udt():
+            sides["UDT"] = partial(peers.udt, lab.bench, source, ends)
         for name, side in sides.items():
             lab.bench.warm()
             rates[name] = size / 1e6 / side() * testbed.scale * 8
@@ -216,7 +218,7 @@ KEYS = {"MC": "mc", "PCP": "pcp", "RCD": "rcd", "Globus' settings": "globus"}
 NOTE = (
     "Policies and GridFTP move bytes in the clear and sync nothing; CPT encrypts, proves and syncs, and its listing "
     "and plan count. "
-    "UDT is missing: apt-get install libudt-dev has its library, and no program."
+    "UDT is one connection of libudt, file after file."
 )
 
 
@@ -282,7 +284,10 @@ def experiments() -> list[Experiment]:
     for letter, (testbed, kind) in zip("abcdefghi", cells, strict=True):
         name = f"rcd-18{letter}"
         figure = Figure(
-            name, "RCD", f"{testbed.name}, {kind} files: MC, PCP, Globus' settings, GridFTP, CPT", CLAIMS[letter]
+            name,
+            "RCD",
+            f"{testbed.name}, {kind} files: MC, PCP, RCD, Globus' settings, GridFTP, UDT, CPT",
+            CLAIMS[letter],
         )
         found.append(Experiment([figure], partial(measure, testbed, kind, name), minutes=8))
     return found

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,12 +11,14 @@ from typing import Any
 from bench.data_plane.bench import Bench
 from bench.data_plane.network import Node
 from bench.data_plane.peers.programs import PEERS, Peer, require
-from bench.data_plane.process import BenchError, listening, running
+from bench.data_plane.process import BenchError, listening, running, until
 from bench.lab import channels
 from bench.lab.tuning import Setting
+from bench.results import say
 
 TIMEOUT = 900.0
-GRIDFTP_PORT = 2811
+GRIDFTP_PORT, UDT_PORT = 2811, 4850
+UDT = Path(".cache/lab/udt")
 NOBODY_WRITES = 0o777
 PEERS |= {
     peer.name: peer
@@ -67,6 +70,34 @@ def gridftp(bench: Bench, source: Path, ends: tuple[Node, Node], setting: Settin
         argv = [require("globus-url-copy"), "-fast", *tuned, "-r", *urls]
         with running(argv, bench.work / "gridftp.log", sender) as client:
             seconds = client.wait(TIMEOUT).seconds
+    same_bytes(source, arrived)
+    return seconds
+
+
+def build_udt() -> bool:
+    """The program of UDT, where the library and a compiler are; says what is missing if not."""
+    if UDT.exists():
+        return True
+    UDT.parent.mkdir(parents=True, exist_ok=True)
+    argv = ["g++", "-O2", "-o", str(UDT), str(Path(__file__).with_name("udt.cpp")), "-ludt", "-lpthread"]
+    if shutil.which("g++") and subprocess.run(argv, capture_output=True, check=False).returncode == 0:
+        return True
+    say("  UDT cannot be built (apt-get install g++ libudt-dev): its rows are left out")
+    return False
+
+
+def udt(bench: Bench, source: Path, ends: tuple[Node, Node]) -> float:
+    """One connection of UDT, file after file."""
+    sender, receiver = ends
+    arrived, log = bench.folder("arrived"), bench.work / "udt-server.log"
+    place = [receiver.address, str(UDT_PORT)]
+    program = str(UDT.resolve())
+    with running([program, "serve", *place, str(arrived)], log, receiver) as server:
+        until(lambda: b"ready" in log.read_bytes(), "UDT's receiver", [server])
+        names = [str(path) for path in sorted(source.iterdir())]
+        with running([program, "send", *place, *names], bench.work / "udt.log", sender) as client:
+            seconds = client.wait(TIMEOUT).seconds
+        server.wait(TIMEOUT)
     same_bytes(source, arrived)
     return seconds
 
