@@ -264,7 +264,7 @@ test-dynamodb-local: .venv/stamp  ## The stores' suite over the official DynamoD
 	@$(RUN) pytest -k dynamodb-local tests/lambdas
 
 # Pages are made of what is kept, whatever was measured now.
-lab: $(LABORATORY) synth  ## Figures of the papers, measured again (FIGURE=cpt-6.2: one; FIGURE=list: which there are); needs root, hours for all
+lab: $(if $(filter list,$(FIGURE)),.venv/stamp,$(LABORATORY) synth)  ## Figures of the papers, measured again (FIGURE=cpt-6.2: one; FIGURE=list: which there are); needs root, hours for all
 	@status=0; $(RUN) python -m bench.lab --figure "$(FIGURE)" $(ARGS) || status=$$?; \
 	  [ "$(FIGURE)" = list ] || $(MAKE) --no-print-directory lab-pages; exit $$status
 

@@ -60,7 +60,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--streams", type=_numbers, default=list(STREAMS), help="1,2,4 or 1:10")
     parser.add_argument("--windows", type=_numbers, default=list(WINDOWS), help="bytes, in the same way")
     parser.add_argument("--source", type=Path, required=True, help="the folder that is moved")
-    parser.add_argument("--to", type=Path, required=True, help="a folder of the other machine, emptied before each run")
+    parser.add_argument(
+        "--to", type=Path, required=True, help="a folder of the other machine; what arrives is below cpt-sweep"
+    )
     parser.add_argument("--host", required=True, help="the other machine's address")
     parser.add_argument("--reach", default="", help="what runs a command there: 'ssh host', or 'nsenter --net=… --'")
     parser.add_argument("--run-in", default="", help="the same for this machine, where it is a namespace")

@@ -23,6 +23,8 @@ RAPL = Path("/sys/class/powercap/intel-rapl:0/energy_uj")
 ASSUMED_WATTS = 30.0
 """Of each of both machines, where nothing measures it: GREEN's P1 for one that moves data."""
 PINGS = 10
+ARRIVES = "cpt-sweep"
+"""Below the folder that the user names; nothing else there is touched."""
 BUFFERS = ("net.ipv4.tcp_wmem", "net.ipv4.tcp_rmem")
 
 
@@ -94,10 +96,8 @@ class Sweep:
         host, remote = platform.node() or "local", self.machines.address
         folder = self._folder(f"{one.tool}.{host}.{remote}.{stamp}_{one.streams}_{one.window}")
         sizes = self.sizes
-        shutil.rmtree(self.target, ignore_errors=True)
-        self.target.mkdir(parents=True)
-        self.target.chmod(0o777)
-        programs = TOOLS[one.tool].run(one, self.machines, self.source, self.target, sum(sizes))
+        arrives = self._empty()
+        programs = TOOLS[one.tool].run(one, self.machines, self.source, arrives, sum(sizes))
         abstract = Abstract(
             tool=one.tool,
             streams=one.streams,
@@ -119,9 +119,7 @@ class Sweep:
         except (BenchError, OSError) as error:
             found = {"why": str(error)}
         end = datetime.now(UTC).isoformat(timespec="milliseconds")
-        moved = (
-            sum(p.stat().st_size for p in self.target.rglob("*") if p.is_file()) if one.tool != "iperf3" else sum(sizes)
-        )
+        moved = sum(sizes) if one.tool == "iperf3" else self._arrived(arrives)
         whole = "seconds" in found and moved == sum(sizes)
         if "seconds" in found:
             found["mb_s"] = moved / 1e6 / float(str(found["seconds"]))
@@ -136,6 +134,19 @@ class Sweep:
         done = Abstract.model_validate(made)
         (folder / "abstract").write_text(done.model_dump_json(by_alias=True, indent=1) + "\n")
         return done
+
+    def _empty(self) -> Path:
+        """A folder of ours at the far machine, where anybody may write, as GridFTP's anonymous user does."""
+        arrives = self.target / ARRIVES
+        for argv in (["rm", "-rf"], ["mkdir", "-p", "-m", "777"]):
+            subprocess.run([*self.machines.far, *argv, str(arrives)], check=True, timeout=self.timeout)
+        return arrives
+
+    def _arrived(self, arrives: Path) -> int:
+        """Bytes of the files at the far machine."""
+        argv = [*self.machines.far, "find", str(arrives), "-type", "f", "-printf", "%s,"]
+        found = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=self.timeout)
+        return sum(int(size) for size in found.stdout.split(",") if size)
 
     def _folder(self, name: str) -> Path:
         """A new one; runs of one second are numbered."""
