@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bench.lab import benches, cells, green, network, simulation, thesis_models, thesis_speedup
+from bench.lab import benches, cells, geo_nodes, green, network, simulation, thesis_models, thesis_speedup
 from bench.lab.experiment import Experiment
 
 EXPERIMENTS: Sequence[Experiment] = (
@@ -10,6 +10,7 @@ EXPERIMENTS: Sequence[Experiment] = (
     thesis_models.EXPERIMENT,
     thesis_speedup.EXPERIMENT,
     *benches.EXPERIMENTS,
+    *geo_nodes.EXPERIMENTS,
     *cells.experiments(),
     simulation.EXPERIMENT,
     green.EXPERIMENT,

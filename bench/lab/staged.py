@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import pairwise
 from pathlib import Path
 from queue import Queue
 from threading import Event, Thread
@@ -33,16 +34,18 @@ def move(
     bench: Bench,
     source: Path,
     ends: tuple[Node, Node],
-    pairs: Sequence[tuple[Node, Node]],
+    pairs: Sequence[tuple[Node, ...]],
     *,
     chunks: int,
     hold: int,
     after: float,
     split: float | None = None,
+    each: Callable[[float], None] | None = None,
 ) -> float:
     """Seconds from the start to the last byte, `after` of them until relays serve; without pairs straight.
 
-    With `split`, MB/s, the file is cut before anything is sent, and joined after everything has come.
+    With `split`, MB/s, the file is cut before anything is sent, and joined after everything has come. `each` is told
+    the age some twenty times a second.
     """
     size = (source / "large").stat().st_size
     sender, receiver = ends
@@ -59,16 +62,18 @@ def move(
 
         sink = start("sink", "sink", receiver, {"bytes": size, "ways": max(1, len(pairs)), "split": split})
         relays = []
-        for number, (near, far) in enumerate(pairs):
+        for number, hops in enumerate(pairs):
             share = len(range(number, chunks, len(pairs)))
             held = {"hold": min(hold, share), "chunks": share}
-            relays.append(start("relay", f"far-{number}", far, {**held, "next": receiver.address}))
-            relays.append(start("relay", f"near-{number}", near, {**held, "next": far.address}))
+            # The last one first: each dials the next as soon as the one before has dialled it.
+            for place, (node, then) in enumerate(reversed([*pairwise([*hops, receiver])])):
+                given = {**held, "next": then.address}
+                relays.append(start("relay", f"{number}-{place}", node, given))
         begun = time.monotonic() + START_SECONDS
-        firsts = [near.address for near, _ in pairs] or [receiver.address]
+        firsts = [hops[0].address for hops in pairs] or [receiver.address]
         given = {"file": str(source / "large"), "to": firsts, "chunks": chunks, "at": begun + after, "split": split}
         sending = start("source", "source", sender, given)
-        sink.wait(TIMEOUT)
+        sink.wait(TIMEOUT, (lambda: each(time.monotonic() - begun)) if each else None)
         for program in (sending, *relays):
             program.wait(TIMEOUT)
     return float(sink.tail()) - begun

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ BUFFER_BYTES = 256 << 10
 """Of each connection: at sizes of a thirtieth, the kernel's own would hold a good part of a file."""
 
 Ends = tuple[Node, Node]
-Pairs = Sequence[tuple[Node, Node]]
+Pairs = Sequence[tuple[Node, ...]]
 
 
 @contextmanager
@@ -34,7 +34,16 @@ def regions(inter: float, intra: float, pairs: int) -> Iterator[tuple[Ends, Pair
         yield (net["sender"], net["receiver"]), [(net[f"near{n}"], net[f"far{n}"]) for n in range(pairs)]
 
 
-def as_cpt(bench: Bench, source: Path, ends: Ends, pairs: Pairs, after: float) -> float:
+def as_cpt(
+    bench: Bench,
+    source: Path,
+    ends: Ends,
+    pairs: Pairs,
+    after: float,
+    each: Callable[[float], None] | None = None,
+    *,
+    direct: bool = True,
+) -> float:
     """Seconds as CPT moves data: straight from the start on, and by the pairs from `after` seconds on.
 
     Chunks are a thirtieth of what the planner would make of a file thirty times as large.
@@ -47,14 +56,17 @@ def as_cpt(bench: Bench, source: Path, ends: Ends, pairs: Pairs, after: float) -
     with ExitStack() as stack:
         receiver = stack.enter_context(transfer.receiver(control, bench.folder("arrived"), route))
         relays = stack.enter_context(transfer.relays(control, Route(*ends, pairs)))
-        _membership(control, ends, pairs, 0)
+        _membership(control, ends, pairs[:0], direct=direct)
         sender = stack.enter_context(transfer.sender(control, route))
         for name in relays:
             until(partial(is_ready, control / f"{name}.ready"), f"{name}'s ready file", [sender, *relays.values()])
 
         def join() -> None:
-            if not joined and time.monotonic() - sender.started >= after:
-                _membership(control, ends, pairs, len(pairs))
+            age = time.monotonic() - sender.started
+            if each:
+                each(age)
+            if not joined and age >= after:
+                _membership(control, ends, pairs, direct=direct)
                 joined.append(True)
 
         joined: list[bool] = []
@@ -64,7 +76,7 @@ def as_cpt(bench: Bench, source: Path, ends: Ends, pairs: Pairs, after: float) -
     return last - sender.started
 
 
-def _membership(control: Path, ends: Ends, pairs: Pairs, joined: int) -> None:
+def _membership(control: Path, ends: Ends, pairs: Pairs, *, direct: bool) -> None:
     def path(name: str, hops: Sequence[Node]) -> dict[str, Any]:
         return {
             "pathId": name,
@@ -74,7 +86,8 @@ def _membership(control: Path, ends: Ends, pairs: Pairs, joined: int) -> None:
             "lanes": 1,
         }
 
-    paths = [path("direct", ()), *(path(f"pair-{number}", pair) for number, pair in enumerate(pairs[:joined]))]
+    paths = [path("direct", ())] if direct else []
+    paths += [path(f"pair-{number}", pair) for number, pair in enumerate(pairs)]
     fresh = control / "records" / "membership.fresh"
-    fresh.write_text(json.dumps({"schemaVersion": 1, "version": joined + 1, "paths": paths, "probes": []}))
+    fresh.write_text(json.dumps({"schemaVersion": 1, "version": len(pairs) + 1, "paths": paths, "probes": []}))
     fresh.rename(fresh.with_suffix(".json"))
