@@ -136,7 +136,7 @@ CAPTION = (
 )
 NOTE = "The paper calls the most time saved for the least cost best, and has no formula; ours is the least product."
 NOTE_SEVEN = (
-NOTE = "The paper calls the most time saved for the least cost best, and has no formula; ours is the least product."
+    "Equal shares: the source gives each of five nodes a fifth, whatever they do. CPT has these five, and no direct path. "
     "One node keeps 40 % of its bandwidth after a quarter of the time."
 )
 EXPERIMENTS = (
