@@ -134,10 +134,10 @@ def aware(lab: Lab) -> Mapping[str, Found]:
 CAPTION = (
     "Real bytes at 1:5 in size and time, on the paper's scale: 12.5 MB/s a VM between datacenters, 100 MB/s inside."
 )
-NOTE = "The paper calls the most time saved for the least cost best, and has no formula; ours is the least product."
+NOTE = "The paper calls the most time saved for the least cost best, without a formula; ours is the least product."
 NOTE_SEVEN = (
-    "Equal shares: the source gives each of five nodes a fifth, whatever they do. CPT has these five, and no direct path. "
-    "One node keeps 40 % of its bandwidth after a quarter of the time."
+    "Equal shares: the source gives each of five nodes a fifth, whatever they do. CPT has these five, without a direct "
+    "path. One node keeps 40 % of its bandwidth after a quarter of the time."
 )
 EXPERIMENTS = (
     Experiment(

@@ -40,7 +40,7 @@ class Grid:
     spawn_seconds: float
     split: float
     gb_bytes: int
-    """1000³ or 1024³: the chapters differ."""
+    """1 000 MB or 1 024 MB: the chapters differ."""
     sizes: Sequence[float]
     pairs: Sequence[int]
     ways: Sequence[str]
