@@ -54,8 +54,9 @@ class Shape:
                 "rates": [(since, mbit / 8) for since, mbit in rates],
                 "queueBytes": self.queue_bytes or max(int(widest * 1e6 / 8 * self.round_trip), 64 << 10),
                 "loss": self.loss,
-                "jitterMs": self.jitter * 1e3,
                 "seed": self.seed,
+                # An earlier build, which is measured beside this one, knows no jitter.
+                **({"jitterMs": self.jitter * 1e3} if self.jitter else {}),
             }
         )
 

@@ -34,7 +34,7 @@ DROPS_AT, DROPS_TO = 0.25, 0.4
 
 def by_share(lab: Lab) -> Mapping[str, Found]:
     """Figures 5 and 6 plot the same runs with whole VMs."""
-    shares, few, many = (SHARES[2:], NODES[:2], NODES[:2]) if lab.smoke else (SHARES, NODES, MOST_NODES)
+    shares, few, many = (SHARES[1:], NODES[:2], NODES[:2]) if lab.smoke else (SHARES, NODES, MOST_NODES)
     source = lab.bench.folder("source")
     files.large(source, GB // SCALE)
     seconds: dict[tuple[float, int], float] = {}

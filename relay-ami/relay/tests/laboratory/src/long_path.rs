@@ -59,12 +59,11 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode, CliError> {
         return Err(CliError::Usage(format!("long-path {text}: rates must be more than 0 MB/s")));
     }
     let failed = |error: io::Error| CliError::failed(Failure::Output, error);
-    let (one, other) = (io::stdin(), io::stdout());
+    let (one, other) = (&io::stdin(), &io::stdout());
     let delay = Duration::from_secs_f64(path.delay_ms / 1e3);
     std::thread::scope(|scope| {
-        let (mut line, mut jitter) = (Line::new(&path), [Jitter::new(&path, 1), Jitter::new(&path, 2)]);
-        let [jitter_there, jitter_back] = &mut jitter;
-        let back = scope.spawn(|| carry(other.as_fd(), one.as_fd(), |_, now| Some(now + delay + jitter_back.next())));
+        let (mut line, mut jitter_there, mut jitter_back) = (Line::new(&path), Jitter::new(&path, 1), Jitter::new(&path, 2));
+        let back = scope.spawn(move || carry(other.as_fd(), one.as_fd(), |_, now| Some(now + delay + jitter_back.next())));
         let there =
             carry(one.as_fd(), other.as_fd(), |bytes, now| line.leaves(bytes, now).map(|leaves| leaves + delay + jitter_there.next()));
         there.and(back.join().unwrap_or_else(|_| Err(io::Error::other("a direction panicked"))))
