@@ -1,11 +1,12 @@
 """What follows from times of a grid, and how chunks are cut."""
 
+from collections.abc import Callable
 from math import inf
 
 import pytest
 
 from bench.lab.channels import cut
-from bench.lab.grid import BASIC, CPT, EQUATION, SEQUENTIAL, Grid, speedup
+from bench.lab.grid import BASIC, CPT, EQUATION, SEQUENTIAL, Grid, Seconds, speedup
 from bench.lab.thesis_models import CROSSOVERS, GRID
 from bench.lab.thesis_speedup import GRID as MEDIUM
 from bench.lab.tuning import Chunk, Setting
@@ -15,17 +16,19 @@ def small(sizes: tuple[float, ...] = (1, 2, 4)) -> Grid:
     return Grid(10, 100, 30, 65, 10**9, sizes, (2,), (EQUATION,))
 
 
+def times(relays: Callable[[float], float]) -> Seconds:
+    """A sequential transfer takes 10 s a GB."""
+    straight = {(SEQUENTIAL, size, 0): 10.0 * size for size in small().sizes}
+    return straight | {(EQUATION, size, 2): relays(size) for size in small().sizes}
+
+
 def test_relays_win_from_where_the_lines_cross() -> None:
-    seconds = {(SEQUENTIAL, size, 0): 10 * size for size in (1, 2, 4)}
-    seconds |= {(EQUATION, size, 2): 21 + 3 * size for size in (1, 2, 4)}
-    assert small().wins_from(seconds, EQUATION, 2) == pytest.approx(3)
+    assert small().wins_from(times(lambda size: 21 + 3 * size), EQUATION, 2) == pytest.approx(3)
 
 
 @pytest.mark.parametrize(("factor", "gb"), [(2.0, inf), (0.5, 0.0)])
 def test_relays_win_never_or_always(factor: float, gb: float) -> None:
-    seconds = {(SEQUENTIAL, size, 0): 10 * size for size in (1, 2, 4)}
-    seconds |= {(EQUATION, size, 2): factor * 10 * size for size in (1, 2, 4)}
-    assert small().wins_from(seconds, EQUATION, 2) == gb
+    assert small().wins_from(times(lambda size: factor * 10 * size), EQUATION, 2) == gb
 
 
 def test_crossovers_of_the_models_are_the_equations() -> None:
