@@ -122,7 +122,11 @@ def go(sweep: Sweep, left: Sequence[Combination], repeat: int) -> None:
     for one in left:
         for _ in range(repeat - done.count(one)):
             found = sweep.run(one)
-            what = f"{found.mb_s:.1f} MB/s" if found.completion == "YES" else f"{found.completion}: {found.why}"
+            what = (
+                f"{found.mb_s:.1f} MB/s"
+                if found.completion == "YES"
+                else f"{found.completion}: {found.why.splitlines()[0] if found.why else 'less arrived'}"
+            )
             say(f"  {one}: {what}")
 
 

@@ -1,12 +1,13 @@
 """One run of a sweep, with its record: what the thesis' scripts left in a folder for each."""
 
+import json
 import os
 import platform
 import shlex
 import shutil
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -119,11 +120,14 @@ class Sweep:
         except (BenchError, OSError) as error:
             found = {"why": str(error)}
         end = datetime.now(UTC).isoformat(timespec="milliseconds")
-        moved = sum(sizes) if one.tool == "iperf3" else self._arrived(arrives)
-        whole = "seconds" in found and moved == sum(sizes)
+        moved = 0
+        if "seconds" in found:
+            moved = _iperf3_bytes(folder / "log") if one.tool == "iperf3" else self._arrived(arrives)
+        # iperf3 moves no files, and what is still under way when its client ends is not counted.
+        whole = "seconds" in found and (moved > 0 if one.tool == "iperf3" else moved == sum(sizes))
         if "seconds" in found:
             found["mb_s"] = moved / 1e6 / float(str(found["seconds"]))
-            found["wh_per_tb"] = float(str(found.pop("wh"))) / (moved / 1e12)
+            found["wh_per_tb"] = float(str(found.pop("wh"))) / (max(moved, 1) / 1e12)
         made = {
             **abstract.model_dump(),
             **found,
@@ -231,6 +235,12 @@ class Sweep:
         (folder / "comments").write_text(f"{one}\n{self.comments}\n")
 
 
+def _iperf3_bytes(log: Path) -> int:
+    """What its server received, of all streams together."""
+    received: int = json.loads(log.read_text())["end"]["sum_received"]["bytes"]
+    return received
+
+
 def _cpu(program: Program) -> float:
     try:
         return program.cpu_seconds()
@@ -241,8 +251,3 @@ def _cpu(program: Program) -> float:
 def _joules() -> float | None:
     """Of this machine's processors so far, where the kernel tells it."""
     return int(RAPL.read_text()) / 1e6 if os.access(RAPL, os.R_OK) else None
-
-
-def names(found: Sequence[Abstract]) -> set[Combination]:
-    """What was tried."""
-    return {one.combination for one in found}

@@ -51,8 +51,7 @@ class Tool:
 
 
 def _iperf3(one: Combination, at: Machines, _source: Path, _target: Path, size: int) -> Run:
-    each = str(-(-size // one.streams))
-    client = ["iperf3", "-c", at.address, "-P", str(one.streams), "-w", str(one.window), "-n", each, "-J"]
+    client = ["iperf3", "-c", at.address, "-P", str(one.streams), "-w", str(one.window), "-n", str(size), "-J"]
     return Run(["iperf3", "-s", "-1", "-B", at.address], IPERF_PORT, client)
 
 

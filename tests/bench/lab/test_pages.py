@@ -35,6 +35,8 @@ def test_plots_are_drawn_from_the_record(record: Record) -> None:
 
 
 def test_nothing_is_kept_of_what_is_no_figure() -> None:
+    plots = {f"{pages.plot_name(record, n)}.svg" for record in RECORDS for n in range(len(record.plots))}
+    assert plots == {path.name for path in pages.PLOTS.glob("lab-*.svg")}
     names = {path.stem for path in KEPT.glob("*.log")}
     assert names == {Path(record.log).stem for record in RECORDS}
 
