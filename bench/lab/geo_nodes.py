@@ -36,7 +36,7 @@ def by_share(lab: Lab) -> Mapping[str, Found]:
     """Figures 5 and 6 plot the same runs with whole VMs."""
     shares, few, many = (SHARES[1:], NODES[:2], NODES[:2]) if lab.smoke else (SHARES, NODES, MOST_NODES)
     source = lab.bench.folder("source")
-    files.large(source, GB // SCALE)
+    files.large(source, GB // SCALE // (40 if lab.smoke else 1))
     seconds: dict[tuple[float, int], float] = {}
     for share in shares:
         numbers = many if share == 1 else few

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -67,9 +67,7 @@ class Grid:
 
     def few(self) -> "Grid":
         """A grid that tries the experiment."""
-        return Grid(
-            self.inter, self.intra, self.spawn_seconds, self.split, self.gb_bytes, (1,), self.pairs[:1], self.ways
-        )
+        return replace(self, spawn_seconds=15, sizes=(0.25,), pairs=self.pairs[:1])
 
     def measure(self, lab: Lab) -> Seconds:
         """One run of each point."""
