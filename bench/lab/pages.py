@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoes
 from pydantic import TypeAdapter
 
 from bench.lab.experiment import Experiment
-from bench.lab.record import KEPT, Record, Verdict, kept
+from bench.lab.record import KEPT, Claim, Record, Verdict, kept
 from bench.lab.registry import EXPERIMENTS
 from bench.plots import Plot
 from bench.results import Result
@@ -49,6 +49,7 @@ def text(name: str, experiments: Sequence[Experiment] = EXPERIMENTS) -> str:
         measured=measured,
         pairs=lambda record: zip_longest(record.claims, record.verdicts),
         plot=plot_name,
+        bounds=bounds,
         Verdict=Verdict,
     )
 
@@ -58,6 +59,12 @@ def number(value: float) -> str:
     if value != value or value in (float("inf"), float("-inf")):
         return "never" if value == float("inf") else "–"
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def bounds(claim: Claim) -> str:
+    """What the claim asks of its row."""
+    least = "" if claim.least is None else f", at least {number(claim.least)}"
+    return least + ("" if claim.most is None else f", at most {number(claim.most)}")
 
 
 def measured(record: Record, case: str) -> Result:
