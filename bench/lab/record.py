@@ -107,7 +107,7 @@ class Record(Document):
     def keep(self) -> None:
         """Write it beside its log."""
         KEPT.mkdir(parents=True, exist_ok=True)
-        (KEPT / f"{self.figure}.json").write_text(self.model_dump_json(by_alias=True, indent=1) + "\n")
+        (KEPT / f"{self.figure}.json").write_text(self.model_dump_json(by_alias=True) + "\n")
 
 
 def kept() -> Iterator[Record]:
