@@ -5,7 +5,8 @@ from random import Random
 
 import pytest
 
-from bench.lab.controllers import MOST, Falcon, Fixed, Pcp, Xet
+from bench.data_plane.__main__ import DAEMON
+from bench.lab.controllers import MOST, Falcon, Fixed, Pcp, Xet, sender
 from bench.lab.lanes import MB, STEP, Flow, Network, Path
 from bench.lab.tuning import Growing, Setting
 
@@ -99,3 +100,15 @@ def test_pcp_decides_once_a_chunk() -> None:
 def test_a_fixed_number_stays() -> None:
     assert Fixed(7).look(3.0, Flow()) == 7
     assert STEP < 0.05
+
+
+def test_the_sender_itself_takes_as_many_lanes_as_fill_the_path() -> None:
+    flow = Flow()
+    network = Network(LONG, [flow], Random(1))
+    with sender(DAEMON, LONG) as controller:
+        while network.now < 10:
+            flow.set(controller.look(network.now, flow))
+            network.step()
+    # A lane carries 21 MB/s, so that five are the least that can.
+    assert 5 <= len(flow.streams) <= 32
+    assert flow.moved / 10 / MB > 80
