@@ -13,7 +13,7 @@ EXPERIMENTS: Sequence[Experiment] = (
     *geo_nodes.EXPERIMENTS,
     *cells.experiments(),
     simulation.EXPERIMENT,
-    green.EXPERIMENT,
+    *green.EXPERIMENTS,
 )
 
 
