@@ -1,106 +1,27 @@
-"""RCD's Figures 18 a to i: three networks, three sets of files, and what moves them.
+"""RCD's Figures 18 a to i: three networks, three sets of files, and what moves them."""
 
-Rates, sizes of files and buffers are scaled alike, round trips are not: so BDP over a file's size, and round trips
-times rate over it, are those of the paper. The paper gives neither buffers nor queues: ours are Linux's own of that
-time where nobody tuned, 32 MiB for XSEDE's machines, and a queue of one BDP.
-"""
-
-import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from random import Random
 from typing import Any
 
 from bench.data_plane.bench import Bench
-from bench.data_plane.long_path import Shape, long_path
 from bench.data_plane.network import Node
 from bench.data_plane.ours import Route, Transfer
 from bench.data_plane.peers.programs import have
 from bench.lab import peers
 from bench.lab.experiment import Experiment, Figure, Found, Lab
 from bench.lab.record import Claim
+from bench.lab.testbeds import MB, SETS, TESTBEDS, Testbed, network, write
 from bench.lab.tuning import globus
 from bench.plots import COLOURS, Curve, Panel, Plot
 from bench.results import Result, say
 from lambdas.core.chunks.plan import chunk_size, lanes_per_path, lanes_to_plan_for
 
-MB, MIB = 1_000_000, 1 << 20
 SECONDS = 20
 """That the line needs for a set. The paper's 10 to 20 GB need about 100 s on 1 Gbit/s: so PCP's chunks are shorter."""
 CHUNK_SECONDS = 2.0
-
-
-@dataclass(frozen=True)
-class Testbed:
-    """A network of the paper, in its MB/s, seconds and bytes; all but the round trip is divided by `scale`."""
-
-    name: str
-    link: float
-    line: float
-    """The slower one of link and disks."""
-    round_trip: float
-    scale: float
-    send_buffer: int
-    receive_buffer: int
-
-    @property
-    def bdp(self) -> float:
-        """Bytes, here."""
-        return self.link * MB * self.round_trip / self.scale
-
-    @property
-    def rate(self) -> float:
-        """MB/s, here."""
-        return self.line / self.scale
-
-    @property
-    def buffers(self) -> dict[str, str]:
-        """Of TCP, here."""
-        send, receive = (int(size / self.scale) for size in (self.send_buffer, self.receive_buffer))
-        first = {size: min(131_072, size) for size in (send, receive)}
-        return {
-            "net.ipv4.tcp_wmem": f"4096 {min(16_384, send)} {send}",
-            "net.ipv4.tcp_rmem": f"4096 {first[receive]} {receive}",
-            "net.ipv4.tcp_no_metrics_save": "1",
-        }
-
-
-TESTBEDS = (
-    Testbed("FutureGrid", 125, 125, 0.076, 5, 4 * MIB, 6 * MIB),
-    Testbed("XSEDE", 1250, 562.5, 0.050, 40, 32 * MIB, 32 * MIB),
-    Testbed("AWS", 1250, 125, 0.100, 5, 4 * MIB, 6 * MIB),
-)
-SETS = {"small": (0.512, 8), "medium": (25, 100), "large": (512, 2048)}
-"""MB, there."""
-
-
-def write(folder: Path, testbed: Testbed, kind: str, total: float, random: Random) -> int:
-    """Files of random bytes whose sizes are drawn evenly; how many."""
-    least, most = (int(size * MB / testbed.scale) for size in SETS[kind])
-    number = 0
-    while total > 0:
-        size = int(min(random.randint(least, most), max(total, least)))
-        with (folder / f"{number:05}").open("wb") as file:
-            for start in range(0, size, 4 * MIB):
-                file.write(os.urandom(min(4 * MIB, size - start)))
-        total, number = total - size, number + 1
-    return number
-
-
-@contextmanager
-def network(lab: Lab, testbed: Testbed) -> Any:
-    """Both machines."""
-    shape = Shape(
-        testbed.round_trip, testbed.rate * 8, queue_bytes=int(testbed.rate * MB * testbed.round_trip), seed=lab.seed
-    )
-    with long_path(lab.bench, shape) as ends:
-        for node in ends:
-            for name, value in testbed.buffers.items():
-                node.sysctl(name, value)
-        yield ends
+ONE_BY_ONE, EACH = "one by one", 8
 
 
 def as_cpt(bench: Bench, source: Path, ends: tuple[Node, Node], scale: float) -> float:
@@ -153,11 +74,23 @@ def measure(testbed: Testbed, kind: str, figure: str, lab: Lab) -> Mapping[str, 
             sides["GridFTP"] = partial(peers.gridftp, lab.bench, source, ends, setting)
         if not lab.smoke and peers.build_udt():
             sides["UDT"] = partial(peers.udt, lab.bench, source, ends)
+        if kind == "small":
+            sides[ONE_BY_ONE] = partial(one_by_one, lab, source, ends)
         for name, side in sides.items():
             lab.bench.warm()
             rates[name] = size / 1e6 / side() * testbed.scale * 8
             say(f"    {name}: {rates[name]:.0f} Mbit/s of the paper's")
     return {figure: found(testbed, kind, figure, rates, chunks, lab)}
+
+
+def one_by_one(lab: Lab, source: Path, ends: tuple[Node, Node]) -> float:
+    """Seconds that the whole set would take without pipelining, by a part of it: it takes too long."""
+    some = lab.bench.folder("some")
+    for path in sorted(source.iterdir())[::EACH]:
+        (some / path.name).hardlink_to(path)
+    seconds = float(peers.policy(lab.bench, some, ends, "plain", {})["seconds"])
+    whole, part = (sum(path.stat().st_size for path in place.iterdir()) for place in (source, some))
+    return seconds * whole / part
 
 
 def found(
@@ -191,6 +124,11 @@ def found(
         Result("MC over PCP", rates["MC"] / rates["PCP"], "x"),
         Result("PCP over Globus' settings", rates["PCP"] / rates["Globus' settings"], "x"),
         Result("MC over Globus' settings", rates["MC"] / rates["Globus' settings"], "x"),
+        *(
+            [Result("RCD over one by one", rates["RCD"] / rates[ONE_BY_ONE], "x", 5, "higher")]
+            if kind == "small"
+            else []
+        ),
         Result("best over the line", max(rates.values()) / (testbed.line * 8), "x"),
         Result(
             "CPT over the best of the others", rates["CPT"] / theirs[best], "x", 0.95, "higher", f"the best is {best}"

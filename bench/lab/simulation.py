@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from random import Random
 
-from bench.lab.cells import MB, SETS, TESTBEDS, Testbed
 from bench.lab.controllers import Controller, Falcon, Fixed, Pcp, Xet, sender
 from bench.lab.experiment import Experiment, Figure, Found, Lab
 from bench.lab.lanes import STEP, Flow, Network, Path
+from bench.lab.testbeds import MB, SETS, TESTBEDS, Testbed
 from bench.lab.tuning import globus, mc, pcp
 from bench.plots import COLOURS, Curve, Panel, Plot
 from bench.results import Result, say
