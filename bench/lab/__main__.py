@@ -6,8 +6,9 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from bench.data_plane import isolation
@@ -90,7 +91,7 @@ def lacking(experiment: Experiment) -> list[str]:
 def run(experiment: Experiment, bench: Bench, options: argparse.Namespace) -> int:
     """Measure, and keep a record for each figure beside the log; 1 where it could not be measured."""
     log = KEPT / f"{experiment.name}.log"
-    with logged(log, keep=not options.smoke):
+    with logged(log, keep=not options.smoke) as done:
         say(f"{experiment.name}: seed {options.seed}, {os.cpu_count()} processors")
         began = time.monotonic()
         try:
@@ -107,6 +108,7 @@ def run(experiment: Experiment, bench: Bench, options: argparse.Namespace) -> in
             say(f"  {record.figure}: {record.verdict_text}")
             for row in record.rows:
                 say(f"    {row.case}: {row.measured:.3f} {row.unit} {row.note}")
+        done()
     return 0
 
 
@@ -134,19 +136,20 @@ def records(
 
 
 @contextmanager
-def logged(path: Path, *, keep: bool) -> Iterator[None]:
-    """What is said goes to a file too."""
+def logged(path: Path, *, keep: bool) -> Iterator[Callable[[], None]]:
+    """What is said goes to a file too, which takes the place of an earlier one once what this yields is called."""
     if not keep:
-        yield
+        yield lambda: None
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    before = sys.stderr
-    with path.open("w") as file:
+    before, fresh = sys.stderr, path.with_suffix(".new")
+    with fresh.open("w") as file:
         sys.stderr = Both(before, file)
         try:
-            yield
+            yield partial(os.replace, fresh, path)
         finally:
             sys.stderr = before
+            fresh.unlink(missing_ok=True)
 
 
 class Both:

@@ -1,8 +1,8 @@
 """Files over channels as GridFTP moves them, with the pipelining, parallelism and concurrency that a policy asks for.
 
-`python -m bench.lab.channels serve|send JSON` is one end. A channel has as many TCP streams as its parallelism; a file
-is cut into a part for each. The receiver confirms a file when all of it is written. Bytes travel in the clear, and
-nothing is synced, which favours the policies over CPT.
+`python -m bench.lab.channels JSON` is the receiver, `bench.lab.policies` the sender. A channel has as many streams as
+its parallelism; a file is cut into a part for each. The receiver confirms a file when all of it is written. Bytes travel
+in the clear, and nothing is synced, which favours the policies over CPT.
 """
 
 import json
@@ -12,15 +12,14 @@ import struct
 import sys
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Condition, Lock, Semaphore, Thread
 from typing import Any
 
-from bench.lab.tuning import Chunk, Setting, globus, mc, pcp, rcd
+from bench.lab.tuning import Setting
 
 PORT = 4800
 HELLO = struct.Struct("!QI")
@@ -156,97 +155,6 @@ def _together(work: Sequence[tuple[Channel, Callable[[], tuple[File, int] | None
         thread.join()
 
 
-class Set:
-    """The files of a tree by size, as policies name them."""
-
-    def __init__(self, folder: Path) -> None:
-        paths = sorted(path for path in folder.rglob("*") if path.is_file())
-        self.files = sorted((File(n, str(p), p.stat().st_size) for n, p in enumerate(paths)), key=lambda one: one.size)
-        self._by_size: dict[int, list[File]] = defaultdict(list)
-        for file in self.files:
-            self._by_size[file.size].append(file)
-
-    @property
-    def sizes(self) -> list[int]:
-        """Ascending."""
-        return [file.size for file in self.files]
-
-    def take(self, sizes: Sequence[int]) -> list[File]:
-        """Files of these sizes; each is given once."""
-        return [self._by_size[size].pop() for size in sizes]
-
-
-def by_rcd(mover: Mover, files: Set, bdp: float, **_: Any) -> None:
-    """RCD alone: its chunks one after the other, with one channel."""
-    for chunk in rcd(files.sizes, bdp):
-        mover.move(files.take(chunk.sizes), chunk.setting)
-
-
-def by_pcp(mover: Mover, files: Set, bdp: float, chunk_seconds: float, **_: Any) -> None:
-    """PCP: a chunk lasts `chunk_seconds` at the last rate, or is joined to the next."""
-    for phase in pcp(files.sizes, bdp):
-        state, rates = phase.begins, [bdp]
-        for chunk in cut(phase.chunks, partial(_least, rates, chunk_seconds)):
-            setting = replace(state.setting, pipelining=chunk.setting.pipelining)
-            rates.append(mover.move(files.take(chunk.sizes), setting))
-            state = state.after(rates[-1])
-
-
-def _least(rates: Sequence[float], seconds: float) -> float:
-    return rates[-1] * seconds
-
-
-def cut(chunks: Sequence[Chunk], least: Callable[[], float]) -> Any:
-    """Chunks of at least so many bytes: whole ones of RCD together, and a long one in parts."""
-    waiting = [(size, chunk.setting) for chunk in chunks for size in chunk.sizes]
-    ends = {sum(len(chunk.sizes) for chunk in chunks[: place + 1]) for place in range(len(chunks))}
-    alone, begin = len(chunks) == 1, 0
-    while begin < len(waiting):
-        end, size, wanted = begin, 0, least()
-        while end < len(waiting) and (size < wanted or not (alone or end in ends)):
-            size, end = size + waiting[end][0], end + 1
-        yield Chunk(tuple(one for one, _ in waiting[begin:end]), waiting[end - 1][1])
-        begin = end
-
-
-def by_mc(mover: Mover, files: Set, bdp: float, buffer: float, **_: Any) -> None:
-    """MC: all classes at once."""
-    mover.at_once([(files.take(one.sizes), one.setting) for one in mc(files.sizes, bdp, buffer)])
-
-
-def by_globus(mover: Mover, files: Set, scale: float, **_: Any) -> None:
-    """Globus Online's settings."""
-    mover.move(files.files, globus(files.sizes, scale))
-
-
-def one_by_one(mover: Mover, files: Set, **_: Any) -> None:
-    """No pipelining, one stream."""
-    mover.move(files.files, Setting(0))
-
-
-def fixed(mover: Mover, files: Set, setting: Sequence[int], **_: Any) -> None:
-    """What somebody asks for."""
-    mover.move(files.files, Setting(*setting))
-
-
-POLICIES: Mapping[str, Callable[..., None]] = {
-    "rcd": by_rcd,
-    "pcp": by_pcp,
-    "mc": by_mc,
-    "globus": by_globus,
-    "plain": one_by_one,
-    "fixed": fixed,
-}
-
-
-def send(folder: str, to: str, policy: str, **given: Any) -> None:
-    """Move a tree, and print what each chunk took."""
-    files, mover = Set(Path(folder)), Mover(to)
-    began = time.monotonic()
-    POLICIES[policy](mover, files, **given)
-    print(json.dumps({"seconds": time.monotonic() - began, "chunks": mover.chunks}), flush=True)
-
-
 class Receiver:
     """Writes parts, and confirms whole files."""
 
@@ -288,7 +196,5 @@ def serve(folder: str, listen: str) -> None:
             Thread(target=receiver.take, args=(server.accept()[0],), daemon=True).start()
 
 
-ROLES: Mapping[str, Callable[..., None]] = {"serve": serve, "send": send}
-
 if __name__ == "__main__":
-    ROLES[sys.argv[1]](**json.loads(sys.argv[2]))
+    serve(**json.loads(sys.argv[1]))

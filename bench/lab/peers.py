@@ -35,8 +35,8 @@ def policy(bench: Bench, source: Path, ends: tuple[Node, Node], name: str, given
     """A policy over channels: its seconds and chunks. Raises BenchError if what arrived has another size."""
     sender, receiver = ends
     arrived = bench.folder("arrived")
-    serving = [sys.executable, "-m", "bench.lab.channels", "serve"]
-    sending = [sys.executable, "-m", "bench.lab.channels", "send"]
+    serving = [sys.executable, "-m", "bench.lab.channels"]
+    sending = [sys.executable, "-m", "bench.lab.policies"]
     to = {"folder": str(arrived), "listen": receiver.address}
     with running([*serving, json.dumps(to)], bench.work / "serve.log", receiver) as server:
         listening(receiver, channels.PORT, server)

@@ -56,10 +56,14 @@ def _iperf3(one: Combination, at: Machines, _source: Path, _target: Path, size: 
 
 
 def _channels(one: Combination, at: Machines, source: Path, target: Path, _: int) -> Run:
-    python = [sys.executable, "-m", "bench.lab.channels"]
+    python = [sys.executable, "-m"]
     given = {"folder": str(source), "to": at.address, "policy": "fixed", "setting": [16, 1, one.streams]}
     serve = {"folder": str(target), "listen": at.address}
-    return Run([*python, "serve", json.dumps(serve)], channels.PORT, [*python, "send", json.dumps(given)])
+    return Run(
+        [*python, "bench.lab.channels", json.dumps(serve)],
+        channels.PORT,
+        [*python, "bench.lab.policies", json.dumps(given)],
+    )
 
 
 def _gridftp(one: Combination, at: Machines, source: Path, target: Path, _: int) -> Run:

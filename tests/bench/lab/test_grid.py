@@ -5,8 +5,8 @@ from math import inf
 
 import pytest
 
-from bench.lab.channels import cut
 from bench.lab.grid import BASIC, CPT, EQUATION, SEQUENTIAL, Grid, Seconds, speedup
+from bench.lab.policies import cut
 from bench.lab.thesis_models import CROSSOVERS, GRID
 from bench.lab.thesis_speedup import GRID as MEDIUM
 from bench.lab.tuning import Chunk, Setting
