@@ -1,8 +1,8 @@
 """Files over channels as GridFTP moves them, with the pipelining, parallelism and concurrency that a policy asks for.
 
 `python -m bench.lab.channels JSON` is the receiver, `bench.lab.policies` the sender. A channel has as many streams as
-its parallelism; a file is cut into a part for each. The receiver confirms a file when all of it is written. Bytes travel
-in the clear, and nothing is synced, which favours the policies over CPT.
+its parallelism; a file is cut into a part for each. The receiver confirms a file when all of it is written. Bytes
+travel in the clear, and nothing is synced, which favours the policies over CPT.
 """
 
 import json
