@@ -30,7 +30,7 @@ export CDK_HOME := $(CURDIR)/.cache/cdk
 # Without bytecode each local cloud compiles its packages anew, 3 s of a core.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo demo-hdfs check test lint structure lane-clouds lane-daemon lane-checks test-python test-together test-alone test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos kerberos faults model seats long-run mutants fuzz daemon daemon-arm64 synth release release-check userlands bench bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-datasets bench-estimate bench-fleet bench-faults bench-scale bench-sets bench-buckets bench-ways bench-hdfs bench-versitygw bench-routes bench-routes-emulated bench-staged figures diagram aws-smoke clean down
+.PHONY: help setup demo demo-hdfs check test lint structure lane-clouds lane-daemon lane-checks test-python test-together test-alone test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos kerberos faults model seats long-run mutants fuzz daemon daemon-arm64 synth release release-check userlands bench bench-control bench-first-byte bench-cost bench-data-plane bench-datasets bench-estimate bench-fleet bench-faults bench-scale bench-sets bench-buckets bench-ways bench-hdfs bench-versitygw bench-routes bench-routes-emulated bench-staged lab lab-pages figures diagram aws-smoke clean down
 
 help:  ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -263,7 +263,15 @@ test-dynamodb-local: .venv/stamp  ## The stores' suite over the official DynamoD
 	@tools/dynamodb-local/fetch.sh .cache/dynamodb-local
 	@$(RUN) pytest -k dynamodb-local tests/lambdas
 
-bench: bench-control bench-first-byte bench-cost bench-speed bench-data-plane bench-datasets bench-estimate bench-fleet bench-scale bench-routes  ## All benchmarks; each writes bench/out/NAME.json
+# Pages are made of what is kept, whatever was measured now.
+lab: $(if $(filter list,$(FIGURE)),.venv/stamp,$(LABORATORY) synth)  ## Figures of the papers, measured again (FIGURE=cpt-6.2: one; FIGURE=list: which there are); needs root, hours for all
+	@status=0; $(RUN) python -m bench.lab --figure "$(FIGURE)" $(ARGS) || status=$$?; \
+	  [ "$(FIGURE)" = list ] || $(MAKE) --no-print-directory lab-pages; exit $$status
+
+lab-pages: | .tools/stamp
+	@$(UV) run --frozen --isolated --group figures python -m bench.lab.pages
+
+bench: bench-control bench-first-byte bench-cost bench-data-plane bench-datasets bench-estimate bench-fleet bench-scale bench-routes  ## All benchmarks; each writes bench/out/NAME.json
 
 bench-control: synth  ## From start-execution to the first byte
 	@$(RUN) python -m bench.control
@@ -273,9 +281,6 @@ bench-first-byte: synth  ## The same in a new account with AWS's delays, by step
 
 bench-cost: synth  ## What the control plane is asked for, and what that costs, per TB and per million files
 	@$(RUN) python -m bench.cost
-
-bench-speed: synth  ## A capped transfer against the zero-wait model and the direct path
-	@$(RUN) python -m bench.speed
 
 bench-sets: synth $(LABORATORY)  ## Several machines at each end against the sum of their rates (needs root)
 	@$(RUN) python -m bench.sets $(ARGS)

@@ -22,9 +22,9 @@ def inside() -> bool:
     return os.environ.get(MARK) == "yes" and os.getpid() == 1
 
 
-def enter(arguments: Sequence[str]) -> int:
-    """Run this very command inside, and give its exit code. If the caller dies, so does all that is inside."""
-    again = [sys.executable, "-m", "bench.data_plane", *arguments]
+def enter(arguments: Sequence[str], module: str = "bench.data_plane") -> int:
+    """Run a module's command inside, and give its exit code. If the caller dies, so does all that is inside."""
+    again = [sys.executable, "-m", module, *arguments]
     command = ["setpriv", "--pdeathsig", "KILL", "unshare", *WORLD, *again]
     try:
         return subprocess.run(command, env={**os.environ, MARK: "yes"}, check=False).returncode

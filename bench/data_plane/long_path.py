@@ -38,17 +38,25 @@ class Shape:
     """Share of the sender's packets that do not arrive."""
     widens: Sequence[tuple[float, float]] = ()
     """Seconds after the first packet, and Mbit/s from then on."""
+    jitter: float = 0.0
+    """Seconds that a packet is late beside the delay at most, each way; packets keep their order."""
+    queue_bytes: int | None = None
+    """What may wait; None: one round trip of the widest rate."""
+    seed: int = 1
 
     def arguments(self) -> str:
-        """For the program; the queue holds one round trip of the widest rate."""
+        """For the program."""
         rates = [(0.0, self.mbit), *self.widens]
         widest = max(mbit for _, mbit in rates)
         return json.dumps(
             {
                 "delayMs": self.round_trip * 500,
                 "rates": [(since, mbit / 8) for since, mbit in rates],
-                "queueBytes": max(int(widest * 1e6 / 8 * self.round_trip), 64 << 10),
+                "queueBytes": self.queue_bytes or max(int(widest * 1e6 / 8 * self.round_trip), 64 << 10),
                 "loss": self.loss,
+                "seed": self.seed,
+                # An earlier build, which is measured beside this one, knows no jitter.
+                **({"jitterMs": self.jitter * 1e3} if self.jitter else {}),
             }
         )
 
@@ -84,6 +92,7 @@ def long_path(bench: Bench, shape: Shape) -> Iterator[tuple[Node, Node]]:
             until(lambda: all(_carrier(node) for node in nodes), "the long path", [program])
             yield nodes[0], nodes[1]
             program.check()
+            program.stop()
 
 
 def _carrier(node: Node) -> bool:

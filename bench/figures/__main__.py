@@ -3,34 +3,21 @@
 import json
 import sys
 from dataclasses import asdict
-from pathlib import Path
-from textwrap import fill
-from typing import Any
 
-import matplotlib as mpl
 from matplotlib.figure import Figure as Canvas
 
-from bench.figures.hdfs import Plot, hdfs_figures
+from bench.drawing import OUT, draw, save
+from bench.figures.hdfs import hdfs_figures
 from bench.figures.hdfs_outcomes import outcomes
 from bench.figures.sampling import SEED, STRATEGIES, Trace, errors, recorded, synthetic
 from bench.figures.series import Figure, thesis_figures
 from bench.results import OUT as DATA
 from bench.results import publish
 
-OUT = Path("docs/figures")
 COLOURS = {0: "black", 2: "#0072b2", 4: "#d55e00", 8: "#009e73"}
-mpl.rcParams |= {"svg.hashsalt": "cpt", "svg.fonttype": "none", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3}
 
 
-def save(canvas: Any, name: str, caption: str) -> None:
-    """Write one plot on white, with its caption below."""
-    canvas.supxlabel(fill(caption, 130), fontsize=8, parse_math=False)
-    path = OUT / f"{name}.svg"
-    canvas.savefig(path, metadata={"Date": None, "Creator": None}, facecolor="white")
-    path.write_text("\n".join(line.rstrip() for line in path.read_text().splitlines()) + "\n")
-
-
-def draw(figure: Figure) -> None:
+def draw_both(figure: Figure) -> None:
     """Both panels beside each other on one scale."""
     canvas = Canvas(figsize=(9.5, 4.2), layout="constrained")
     canvas.suptitle(f"Figure {figure.number}: {figure.title}")
@@ -59,33 +46,15 @@ def draw_traces(traces: dict[str, Trace]) -> None:
     save(canvas, "sample-integration", f"Mean error per strategy. Seed of the synthetic traces: {SEED}.")
 
 
-def draw_hdfs(plot: Plot) -> None:
-    """The panels of one of Figures 6.5 to 6.9 beside each other, each on its own scale."""
-    canvas = Canvas(figsize=(9.5, 2.6 if plot.panels[0].names else 4.2), layout="constrained")
-    canvas.suptitle(f"Figure {plot.number}: {plot.title}")
-    for axes, panel in zip(canvas.subplots(1, len(plot.panels)), plot.panels, strict=True):
-        for line in panel.curves:
-            look = {"color": line.colour, "linewidth": line.width, "markersize": 3, "solid_capstyle": "butt"}
-            axes.plot(line.x, line.y, line.style, label=line.label, **look)
-        axes.set(title=panel.title, xlabel=panel.x_label, ylabel=panel.y_label)
-        if panel.names:
-            axes.set_yticks(range(len(panel.names)), panel.names)
-            axes.set_ylim(-0.6, len(panel.names) - 0.4)
-        else:
-            axes.set_ylim(bottom=0)
-            axes.legend(fontsize=7)
-    save(canvas, f"figure-{plot.number.replace('.', '-')}", plot.caption)
-
-
 def main() -> int:
     """Draw everything, write the data of Figures 6.5 to 6.9, and say which of their printed outcomes hold."""
     OUT.mkdir(parents=True, exist_ok=True)
     for figure in thesis_figures():
-        draw(figure)
+        draw_both(figure)
     draw_traces({**synthetic(), "recorded": recorded()})
     plots = hdfs_figures()
     for plot in plots:
-        draw_hdfs(plot)
+        draw(plot, f"figure-{plot.number.replace('.', '-')}")
     print(f"{OUT}: drawn")
     status = publish("hdfs-model", outcomes(), "make figures")
     series = {plot.number: asdict(plot) for plot in plots}

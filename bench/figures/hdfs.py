@@ -5,9 +5,9 @@ most of what it prints of these figures holds at once. `hdfs_outcomes.py` has wh
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from bench.figures.published import M4_LARGE_HOUR, M4_LARGE_INTRA, T2_MICRO_HOUR, T2_MICRO_PAIR
+from bench.plots import BLACK, BLUE, GREEN, ORANGE, Curve, Panel, Plot
 from lambdas.core.models.distcp import (
     FITTED_MAP_MB_PER_SECOND,
     FITTED_START_SECONDS,
@@ -58,42 +58,6 @@ FITTED = (
 CAPTION = f"{GIVEN}; {FITTED}"
 
 Launched = tuple[Pair, ...]
-
-
-@dataclass(frozen=True)
-class Curve:
-    """One line, with a gap where y is None: `style` and `colour` are matplotlib's, `width` its points."""
-
-    label: str
-    x: Sequence[float]
-    y: Sequence[float | None]
-    colour: str
-    style: str = "-"
-    width: float = 1.4
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One pair of axes; `names` stand at the whole numbers of y where that axis has no numbers."""
-
-    title: str
-    x_label: str
-    y_label: str
-    curves: Sequence[Curve]
-    names: Sequence[str] = ()
-
-
-@dataclass(frozen=True)
-class Plot:
-    """One figure of the dissertation."""
-
-    number: str
-    title: str
-    panels: Sequence[Panel]
-    caption: str = CAPTION
-
-
-BLACK, BLUE, ORANGE, GREEN = "black", "#0072b2", "#d55e00", "#009e73"
 
 
 def staged(size_mb: float, launched: Sequence[Pair] = ()) -> float:
@@ -147,7 +111,7 @@ def figure_6_5() -> Plot:
         curves = [Curve("DistCp", gb, [DISTCP.seconds(count, file_mb) for count in files], BLACK, "o-")]
         curves += [Curve(name, gb, [mode(one) for one in size], colour) for name, (mode, colour) in MODES.items()]
         panels.append(Panel(f"files of {file_mb:.0f} MB", "size, GB", "seconds", curves))
-    return Plot("6.5", "Time without added nodes", panels)
+    return Plot("6.5", "Time without added nodes", panels, CAPTION)
 
 
 def timeline(number: str, files: int) -> Plot:
@@ -169,7 +133,7 @@ def timeline(number: str, files: int) -> Plot:
             for row, (name, span, colour) in enumerate(zip(names, spans, colours, strict=True))
         ]
         panels.append(Panel(title, "seconds", "", curves, names))
-    return Plot(number, f"Timeline of {files} × 512 MB", panels)
+    return Plot(number, f"Timeline of {files} × 512 MB", panels, CAPTION)
 
 
 def figure_6_8() -> Plot:
@@ -189,7 +153,7 @@ def figure_6_8() -> Plot:
         Panel("time", "files of 512 MB", "seconds", times),
         Panel("cost of what is launched", "files of 512 MB", "dollars", costs),
     ]
-    return Plot("6.8", "Two pairs more", panels)
+    return Plot("6.8", "Two pairs more", panels, CAPTION)
 
 
 def figure_6_9() -> Plot:
@@ -212,7 +176,7 @@ def figure_6_9() -> Plot:
         Panel("pairs of t2.micro", "files of 512 MB", "p", numbers),
         Panel("time with them", "files of 512 MB", "seconds", times),
     ]
-    return Plot("6.9", "Pairs to match DistCp", panels)
+    return Plot("6.9", "Pairs to match DistCp", panels, CAPTION)
 
 
 def hdfs_figures() -> list[Plot]:

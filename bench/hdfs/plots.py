@@ -5,7 +5,7 @@ from typing import Any
 
 from matplotlib.figure import Figure as Canvas
 
-from bench.figures.__main__ import save
+from bench.drawing import save
 from bench.hdfs import arithmetic
 from bench.hdfs.counts import OURS, THEIR_BEST, THEIR_STOCK
 from bench.hdfs.network import MAPS, WORKERS, Rates

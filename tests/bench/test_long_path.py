@@ -116,9 +116,29 @@ def test_a_share_of_the_packets_is_lost_and_the_same_ones_each_time() -> None:
     assert arrived() == first
 
 
+def test_jitter_makes_packets_later_by_what_the_seed_draws_and_keeps_their_order() -> None:
+    def lateness(seed: int) -> list[float]:
+        with long_path(Shape(0.02, 8000, jitter=0.2, seed=seed)) as (left, right):
+            seconds = []
+            for number in range(8):
+                begun = time.monotonic()
+                left.send(bytes([number]))
+                assert right.recv(2000) == bytes([number])
+                seconds.append(time.monotonic() - begun)
+            return seconds
+
+    first, again = lateness(1), lateness(1)
+    assert min(first) >= 0.01
+    assert max(first) - min(first) > 0.05
+    # A busy machine is late by some milliseconds, too; another draw would differ by about 70 ms.
+    assert sum(abs(a - b) for a, b in zip(first, again, strict=True)) / 8 < 0.03
+
+
 def test_what_is_no_path_is_refused_by_name() -> None:
     wrong = {**json.loads(Shape(0.1, 8).arguments()), "rates": [[0, 0]]}
-    for text, named in ((json.dumps(wrong), "rates must be more than 0"), ("{}", "delayMs")):
+    early = {**json.loads(Shape(0.1, 8).arguments()), "jitterMs": -1}
+    refusals = {json.dumps(wrong): "rates must be more than 0", "{}": "delayMs", json.dumps(early): "at least 0"}
+    for text, named in refusals.items():
         refused = subprocess.run([str(DAEMON), "long-path", text], capture_output=True, text=True, check=False)
         assert refused.returncode == 2
         assert named in refused.stderr

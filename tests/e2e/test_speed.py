@@ -1,4 +1,4 @@
-"""With caps, relays shorten a transfer; `make bench-speed` measures by how much against the model."""
+"""With caps, relays shorten a transfer; `make lab FIGURE=cpt-6.1` measures by how much against the model."""
 
 from collections.abc import Callable
 from pathlib import Path

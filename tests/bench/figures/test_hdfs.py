@@ -11,8 +11,6 @@ from bench.figures.hdfs import (
     FITTED,
     GIVEN,
     M4_LARGE_PAIR,
-    Curve,
-    Plot,
     added_usd,
     distcp_with_added,
     hdfs_figures,
@@ -20,6 +18,7 @@ from bench.figures.hdfs import (
     with_added,
 )
 from bench.figures.published import M4_LARGE_HOUR, T2_MICRO_HOUR, T2_MICRO_PAIR
+from bench.plots import Curve, Plot
 
 DOCS = (Path(__file__).parents[3] / "docs" / "models.md").read_text()
 PLOTS = {plot.number: plot for plot in hdfs_figures()}

@@ -54,7 +54,9 @@ def test_docs_show_every_plot_and_no_other() -> None:
     shown = set(re.findall(r"figures/([a-z0-9-]+\.svg)", DOCS))
     numbers = [*FIGURES, *(plot.number for plot in hdfs_figures())]
     drawn = {f"figure-{number.replace('.', '-')}.svg" for number in numbers} | {"sample-integration.svg"}
-    others = {path.name for kind in ("routes", "hdfs") for path in (ROOT / "docs" / "figures").glob(f"{kind}-*.svg")}
+    others = {
+        path.name for kind in ("routes", "hdfs", "lab") for path in (ROOT / "docs" / "figures").glob(f"{kind}-*.svg")
+    }
     assert shown == drawn == {path.name for path in (ROOT / "docs" / "figures").iterdir()} - others
 
 

@@ -68,6 +68,7 @@ cpt-laboratory: cpt-relay, and its roles by hand, with a directory that both end
   cpt-laboratory list-bucket even|skewed|groups KEYS LISTERS MILLISECONDS
                          times the listing of made-up keys, of which a page takes so long
   cpt-laboratory long-path JSON        passes packets between standard input and standard output, late and at a rate
+  cpt-laboratory growth                the lanes that a sender wants for each look on standard input
 
 receive, send and relay take --ready FILE too; receive and send --attempts N, and where there are several machines at an end
 --seat s1|r1 --many-senders --many-receivers; plan, receive and send --range-size N.

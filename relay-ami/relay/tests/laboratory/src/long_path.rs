@@ -33,7 +33,10 @@ pub struct LongPath {
     /// Share of the packets that are dropped whatever waits.
     #[serde(default)]
     loss: f64,
-    /// Of the draws for `loss`.
+    /// Each packet is late by up to so much more, each way; packets keep their order.
+    #[serde(default)]
+    jitter_ms: f64,
+    /// Of the draws for `loss` and `jitter_ms`.
     #[serde(default = "one")]
     seed: u64,
 }
@@ -49,16 +52,20 @@ pub fn run(arguments: &[OsString]) -> Result<ExitCode, CliError> {
         _ => return Err(CliError::Usage("long-path needs one argument, which describes the path".to_owned())),
     };
     let path: LongPath = serde_json::from_str(text).map_err(|error| CliError::Usage(format!("long-path {text}: {error}")))?;
+    if path.jitter_ms < 0.0 || path.delay_ms < 0.0 {
+        return Err(CliError::Usage(format!("long-path {text}: delayMs and jitterMs must be at least 0")));
+    }
     if path.rates.iter().any(|(_, rate)| *rate <= 0.0) {
         return Err(CliError::Usage(format!("long-path {text}: rates must be more than 0 MB/s")));
     }
     let failed = |error: io::Error| CliError::failed(Failure::Output, error);
-    let (one, other) = (io::stdin(), io::stdout());
+    let (one, other) = (&io::stdin(), &io::stdout());
     let delay = Duration::from_secs_f64(path.delay_ms / 1e3);
     std::thread::scope(|scope| {
-        let back = scope.spawn(|| carry(other.as_fd(), one.as_fd(), |_, now| Some(now + delay)));
-        let mut line = Line::new(&path);
-        let there = carry(one.as_fd(), other.as_fd(), |bytes, now| line.leaves(bytes, now).map(|leaves| leaves + delay));
+        let (mut line, mut jitter_there, mut jitter_back) = (Line::new(&path), Jitter::new(&path, 1), Jitter::new(&path, 2));
+        let back = scope.spawn(move || carry(other.as_fd(), one.as_fd(), |_, now| Some(now + delay + jitter_back.next())));
+        let there =
+            carry(one.as_fd(), other.as_fd(), |bytes, now| line.leaves(bytes, now).map(|leaves| leaves + delay + jitter_there.next()));
         there.and(back.join().unwrap_or_else(|_| Err(io::Error::other("a direction panicked"))))
     })
     .map_err(failed)?;
@@ -111,12 +118,12 @@ struct Line {
     began: Option<Instant>,
     /// Until it has sent all that waits.
     busy_until: Option<Instant>,
-    state: u64,
+    losses: Draws,
 }
 
 impl Line {
     fn new(path: &LongPath) -> Self {
-        Self { path: path.clone(), began: None, busy_until: None, state: path.seed.max(1) }
+        Self { path: path.clone(), began: None, busy_until: None, losses: Draws::new(path.seed) }
     }
 
     /// When a packet has left the line; none where it is dropped.
@@ -134,11 +141,41 @@ impl Line {
         Some(leaves)
     }
 
-    /// Draws from a xorshift generator: the same seed loses the same packets.
     fn is_lost(&mut self) -> bool {
+        self.path.loss > 0.0 && self.losses.next() <= self.path.loss
+    }
+}
+
+/// How late a packet is beside its delay.
+struct Jitter {
+    most: Duration,
+    draws: Draws,
+}
+
+impl Jitter {
+    fn new(path: &LongPath, direction: u64) -> Self {
+        Self { most: Duration::from_secs_f64(path.jitter_ms / 1e3), draws: Draws::new(path.seed.wrapping_mul(2).wrapping_add(direction)) }
+    }
+
+    fn next(&mut self) -> Duration {
+        if self.most.is_zero() { self.most } else { self.most.mul_f64(self.draws.next()) }
+    }
+}
+
+/// Numbers from 0 to 1 of a xorshift generator: the same seed loses the same packets.
+struct Draws {
+    state: u64,
+}
+
+impl Draws {
+    fn new(seed: u64) -> Self {
+        Self { state: seed.max(1) }
+    }
+
+    fn next(&mut self) -> f64 {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
         self.state ^= self.state << 17;
-        (self.state >> 11) as f64 / (1u64 << 53) as f64 <= self.path.loss && self.path.loss > 0.0
+        (self.state >> 11) as f64 / (1u64 << 53) as f64
     }
 }
