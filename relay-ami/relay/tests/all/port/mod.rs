@@ -26,6 +26,8 @@ mod mirrored;
 mod objects;
 mod resumed;
 pub mod s3;
+mod s3_faults;
+mod s3_requests;
 mod s3_service;
 mod s3_shared;
 mod s3_signed;
