@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use cpt_control_aws::clients::http_client;
 use cpt_ends_s3::client::{Bucket, Place, Setup};
@@ -17,7 +18,7 @@ use crate::trees::noise;
 
 const NAME: &str = "there";
 const REGION: &str = "eu-west-1";
-const KEYS: (&str, &str) = ("id", "secret");
+const SECRET: &str = "secret";
 /// Bytes of the longest key.
 const LONGEST_KEY: usize = 1024;
 /// Of an object of somebody else, which tells no time: it is as new as anything.
@@ -40,6 +41,8 @@ pub const CAPABILITIES: Capabilities = Capabilities {
 pub struct BucketPlace {
     service: Service,
     prefix: String,
+    /// Receivers so far: each has an access key of its own.
+    receivers: AtomicU64,
 }
 
 type Metadata = BTreeMap<String, String>;
@@ -75,17 +78,29 @@ fn seen(path: &str, object: &Object) -> Seen {
 }
 
 impl BucketPlace {
-    /// One of four has so long a prefix that not every path makes a key with it.
+    /// One of four has so long a prefix that not every path makes a key with it. Every other one has objects that no directory could have
+    /// beside each other, under names that sources have.
     pub fn new(number: u64) -> Self {
         let prefix = if number.is_multiple_of(4) { format!("{}/", "a/long prefix".repeat(69)) } else { "some/where/".to_owned() };
-        Self { service: Service::start(), prefix }
+        let place = Self { service: Service::start(), prefix, receivers: AtomicU64::new(0) };
+        for path in ["plain", "plain/below", ".hidden", ".hidden/"].iter().filter(|_| number % 2 == 1) {
+            place.service.state().write(&format!("{}{path}", place.prefix), path.as_bytes().to_vec(), Metadata::new());
+        }
+        place
     }
 
     /// A client of its own, as each process has one: what it has under way ends with it.
     pub fn destination(&self) -> BucketDestination {
         let place = Place { bucket: NAME.to_owned(), prefix: self.prefix.clone(), region: REGION.to_owned(), owner: None };
         let (endpoint, http) = (Some(self.service.endpoint.clone()), http_client().unwrap());
-        BucketDestination::new(Bucket::new(place, Setup { endpoint, http, credentials: Setup::keys(KEYS.0, KEYS.1, None) }).unwrap())
+        BucketDestination::new(
+            Bucket::new(place, Setup { endpoint, http, credentials: Setup::keys(&self.key_id(), SECRET, None) }).unwrap(),
+        )
+    }
+
+    /// The id of the access key that whoever is started now has.
+    fn key_id(&self) -> String {
+        format!("id-{}", self.receivers.load(Ordering::SeqCst))
     }
 
     /// How a program is told of it.
@@ -94,7 +109,7 @@ impl BucketPlace {
     }
 
     pub fn variables(&self) -> [(&'static str, String); 4] {
-        let (id, secret) = (KEYS.0.to_owned(), KEYS.1.to_owned());
+        let (id, secret) = (self.key_id(), SECRET.to_owned());
         let endpoint = self.service.endpoint.clone();
         [("AWS_ENDPOINT_URL_S3", endpoint), ("AWS_ACCESS_KEY_ID", id), ("AWS_SECRET_ACCESS_KEY", secret), ("AWS_REGION", REGION.to_owned())]
     }
@@ -126,14 +141,19 @@ impl BucketPlace {
         tree
     }
 
+    pub fn has_an_object_above_others(&self) -> bool {
+        let tree = self.as_tree();
+        tree.keys().any(|path| path.strip_suffix(b"/").is_some_and(|path| tree.contains_key(path)))
+    }
+
     fn nothing(&self) -> Seen {
         seen("", &Object::default())
     }
 
     /// What of a transfer's is not in its place.
     pub fn leftovers(&self) -> Vec<String> {
-        let state = self.service.state();
-        let uploads = state.known_uploads().map(|key| format!("upload of {key}"));
+        let (state, by) = (self.service.state(), self.key_id());
+        let uploads = state.known_uploads(&by).map(|(key, parts)| format!("upload of {key} with {parts} parts"));
         let notes = state.objects.keys().filter(|key| self.is_note(key)).map(|key| format!("note {key}"));
         uploads.chain(notes).collect()
     }
@@ -142,9 +162,11 @@ impl BucketPlace {
         key.strip_prefix(&self.prefix).is_some_and(|path| path.as_bytes().starts_with(PARTIAL))
     }
 
-    /// A receiver has ended before it could note of each upload that it has begun it.
-    pub fn receiver_is_gone(&self) {
-        self.service.state().disown_uploads(false);
+    /// Another one comes. The one before it may have begun uploads without living to note it. Its threads may outlive it in this process:
+    /// they can call nobody any more.
+    pub fn next_receiver(&self) {
+        self.receivers.fetch_add(1, Ordering::SeqCst);
+        self.service.state().only = self.key_id();
     }
 
     /// So many calls are to meet this.
@@ -152,8 +174,9 @@ impl BucketPlace {
         self.service.state().faults.meet(operation, times, fault);
     }
 
-    pub fn is_well_again(&self) {
-        self.service.state().faults.clear();
+    /// Whether any of that has come to pass.
+    pub fn is_well_again(&self) -> bool {
+        self.service.state().faults.clear()
     }
 
     /// How often it was called so since this was asked last.
@@ -212,7 +235,7 @@ impl BucketPlace {
             _ => return,
         }
         if matches!(op, Op::Wipe | Op::PartialDirectory | Op::Partial(..)) {
-            state.disown_uploads(true);
+            state.disown_uploads();
         }
     }
 }
@@ -254,14 +277,14 @@ fn change(state: &mut State, op: Op, serial: u64, key: &str, other: Option<Strin
             }
         }
         // An object may be where others have a directory, and beside it.
-        Op::FileToDirectory(_) => {
-            if serial.is_multiple_of(2) {
+        Op::FileToDirectory(_) | Op::Attribute(_) => {
+            if serial.is_multiple_of(3) {
                 state.objects.remove(key);
             }
             state.write(&format!("{key}/inside"), in_the_way, Metadata::new());
         }
         Op::DirectoryToFile(_) => {
-            if serial.is_multiple_of(2) {
+            if serial.is_multiple_of(3) {
                 remove(state, key);
             }
             state.write(key, in_the_way, Metadata::new());

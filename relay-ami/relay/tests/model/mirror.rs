@@ -15,10 +15,12 @@ use cpt_relay::documents::text::{DirectoryId, HexDigest, LandingPath};
 use cpt_relay::mirror::{Confirmed, Extras, MirrorError};
 use cpt_relay::select::Selector;
 
+use crate::bucket::BucketPlace;
 use crate::ends::Home;
 use crate::interfere::{At, Op};
 use crate::planned::Planned;
 use crate::planning::LIAR_NAME;
+use crate::s3_faults::Fault;
 use crate::seen::{Kind, Seen, Tree, above};
 use crate::steps::Mirror;
 use crate::world::{World, Wrong};
@@ -37,6 +39,9 @@ impl World {
     pub fn mirror(&mut self, mirror: &Mirror) -> Wrong {
         let Some(current) = self.current.filter(|_| self.intact) else { return Wrong::new() };
         self.tally.count("mirrors");
+        if self.home.place.bucket().is_some_and(BucketPlace::has_an_object_above_others) {
+            self.tally.count("buckets: with an object and others below its key");
+        }
         let look = |world: &Self| {
             let there = world.home.place.as_tree();
             (world.plans[current].extras(&there, &world.home), there)
@@ -75,7 +80,13 @@ impl World {
             self.tally.count("mirrors: with a list that is another one");
             return self.removed_by_another_list(&before, &digest, &directory, *parts);
         }
+        if let Some(bucket) = self.home.place.bucket().filter(|_| !mirror.again) {
+            bucket.meet("DeleteObject", 1, Fault::Lost);
+        }
         let mut deletion = self.remove(&digest, &directory, *parts).map_err(|error| error.to_string());
+        if self.home.place.bucket().is_some_and(BucketPlace::is_well_again) {
+            self.tally.count("buckets: removals that were answered to nobody");
+        }
         if mirror.again && deletion.is_ok() {
             self.tally.count("mirrors: removed twice");
             deletion = self.remove(&digest, &directory, *parts).map_err(|error| error.to_string());

@@ -8,7 +8,7 @@ use crate::place::Place;
 use crate::random::Random;
 use crate::s3_faults::Fault;
 use crate::shared::{Call, Machine};
-use crate::steps::Run;
+use crate::steps::{End, Run};
 use crate::tally::Tally;
 use crate::world::World;
 
@@ -72,22 +72,27 @@ impl World {
     /// The service of a bucket as this run finds it.
     pub fn spoil_service(&mut self, run: &Run) {
         let Some(bucket) = self.home.place.bucket() else { return };
-        // An upload of which an earlier receiver could tell nobody.
-        bucket.receiver_is_gone();
-        bucket.is_well_again();
+        bucket.next_receiver();
         if let Some((operation, times, fault)) = run.mount.and_then(MountFault::of_service) {
-            self.tally.count(match fault {
-                Fault::Refused(..) | Fault::Cut => "buckets: calls that are not taken",
-                Fault::Lost | Fault::Halved => "buckets: answers that are lost",
-            });
             bucket.meet(operation, times, fault);
         }
     }
 
+    pub fn count_killed(&mut self, end: End) {
+        if end == End::Receiver && self.home.place.bucket().is_some() {
+            self.tally.count("buckets: receivers killed");
+        }
+    }
+
     /// What has come to a bucket in a run.
-    pub fn count_bucket(&mut self) {
+    pub fn count_bucket(&mut self, run: &Run) {
         let Some(bucket) = self.home.place.bucket() else { return };
-        bucket.is_well_again();
+        if bucket.is_well_again() {
+            self.tally.count(match run.mount.and_then(MountFault::of_service) {
+                Some((_, _, Fault::Refused(..) | Fault::Cut)) => "buckets: calls that are not taken",
+                _ => "buckets: answers that are lost",
+            });
+        }
         let counted = [
             ("CompleteMultipartUpload", "buckets: objects that came in parts"),
             ("AbortMultipartUpload", "buckets: uploads that were aborted"),

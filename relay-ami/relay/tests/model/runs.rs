@@ -61,7 +61,7 @@ impl World {
         }
         let after = self.home.place.list();
         let files = sources.iter().flat_map(Tree::values).map(|found| found.inode);
-        self.count_bucket();
+        self.count_bucket(run);
         let living = if run.has_changes() && self.home.place.directory().is_some() { files.collect() } else { HashSet::new() };
         let mut wrong = self.check_always(&before.there, &after, &living);
         wrong.extend(self.check_kept(&before, &after, &living));
@@ -343,11 +343,13 @@ impl World {
             }
             Action::Kill(end) => {
                 self.tally.count("ends killed");
+                self.count_killed(*end);
                 ends.of(*end).kill();
                 Some(*end)
             }
             Action::KillBoth => {
                 self.tally.count("both ends killed");
+                self.count_killed(End::Receiver);
                 ends.sender.kill();
                 ends.receiver.kill();
                 None

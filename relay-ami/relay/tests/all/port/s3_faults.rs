@@ -15,20 +15,26 @@ pub enum Fault {
 
 /// By operation: so many calls to come.
 #[derive(Default)]
-pub struct Faults(Vec<(&'static str, u64, Fault)>);
+pub struct Faults {
+    to_come: Vec<(&'static str, u64, Fault)>,
+    have_come: bool,
+}
 
 impl Faults {
     pub fn meet(&mut self, operation: &'static str, times: u64, fault: Fault) {
-        self.0.push((operation, times, fault));
+        self.to_come.push((operation, times, fault));
     }
 
-    pub fn clear(&mut self) {
-        self.0.clear();
+    /// Whether any of them has come.
+    pub fn clear(&mut self) -> bool {
+        self.to_come.clear();
+        std::mem::take(&mut self.have_come)
     }
 
     pub fn next(&mut self, operation: &str) -> Option<Fault> {
-        let (_, left, fault) = self.0.iter_mut().find(|(of, left, _)| *of == operation && *left > 0)?;
+        let (_, left, fault) = self.to_come.iter_mut().find(|(of, left, _)| *of == operation && *left > 0)?;
         *left -= 1;
+        self.have_come = true;
         Some(*fault)
     }
 }

@@ -15,6 +15,12 @@ pub struct Request {
 }
 
 impl Request {
+    /// The access key's id that it is signed with.
+    pub fn by(&self) -> &str {
+        let signed = self.headers.get("authorization").and_then(|text| text.split_once("Credential=")?.1.split_once('/'));
+        signed.map_or("", |(id, _)| id)
+    }
+
     /// As S3 calls it.
     pub fn operation(&self) -> &'static str {
         match (self.method.as_str(), self.query.contains_key("uploadId")) {

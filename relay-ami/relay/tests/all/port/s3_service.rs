@@ -32,8 +32,10 @@ struct Upload {
     key: String,
     metadata: BTreeMap<String, String>,
     parts: BTreeMap<u32, Object>,
-    /// Nobody was told of it, or whoever was has not lived to note it, or somebody has removed that note.
+    /// Nobody was told of it, or somebody has removed the note of it.
     is_unknown: bool,
+    /// The access key's id of whoever has begun it.
+    by: String,
 }
 
 #[derive(Default)]
@@ -43,6 +45,8 @@ pub struct State {
     next: u64,
     writes: i64,
     pub faults: Faults,
+    /// Only calls with this access key are taken; all where it is empty.
+    pub only: String,
     /// Somebody has removed the bucket.
     pub is_gone: bool,
     /// By key: class, tags and key of KMS of each write and each upload that was begun.
@@ -60,14 +64,15 @@ impl State {
         self.uploads.len()
     }
 
-    /// Keys of those that a transfer must end.
-    pub fn known_uploads(&self) -> impl Iterator<Item = &String> {
-        self.uploads.values().filter(|upload| !upload.is_unknown).map(|upload| &upload.key)
+    /// Keys of those that whoever has this key must end, and of how many parts they have: what others have begun he knows from the first part on.
+    pub fn known_uploads(&self, by: &str) -> impl Iterator<Item = (&String, usize)> {
+        let known = self.uploads.values().filter(move |upload| !upload.is_unknown && (upload.by == by || !upload.parts.is_empty()));
+        known.map(|upload| (&upload.key, upload.parts.len()))
     }
 
-    /// No transfer can know of these any more: those without parts, or all.
-    pub fn disown_uploads(&mut self, is_all: bool) {
-        self.uploads.values_mut().for_each(|upload| upload.is_unknown |= is_all || upload.parts.is_empty());
+    /// No transfer can know any more of those that are open.
+    pub fn disown_uploads(&mut self) {
+        self.uploads.values_mut().for_each(|upload| upload.is_unknown = true);
     }
 
     /// As somebody else does who has the right to.
@@ -196,6 +201,7 @@ impl Service {
             let answered = match fault {
                 Some(Fault::Refused(status, code)) => error(status, code),
                 Some(Fault::Cut) => return,
+                _ if !state.only.is_empty() && state.only != request.by() => return,
                 _ if state.is_strict && !is_own => error(403, "AccessDenied"),
                 _ => state.answer(&request),
             };
@@ -299,7 +305,8 @@ impl State {
                 self.next += 1;
                 let id = self.last_upload();
                 let (key, metadata, parts) = (key.to_owned(), metadata(), BTreeMap::new());
-                self.uploads.insert(id.clone(), Upload { key, metadata, parts, is_unknown: false });
+                let by = request.by().to_owned();
+                self.uploads.insert(id.clone(), Upload { key, metadata, parts, is_unknown: false, by });
                 answer(200, &[], format!("<InitiateMultipartUploadResult><UploadId>{id}</UploadId></InitiateMultipartUploadResult>"))
             }
             ("PutObject", _) if is_other => match self.objects.contains_key(key) {
