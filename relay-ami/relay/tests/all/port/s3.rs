@@ -15,7 +15,7 @@ use cpt_relay::documents::extras::Stayed;
 use cpt_relay::documents::seat::Seat;
 use cpt_relay::documents::selection::Selection;
 use cpt_relay::documents::survey::Survey;
-use cpt_relay::documents::text::{PlanId, TransferId};
+use cpt_relay::documents::text::{HexDigest, PlanId, TransferId};
 use cpt_relay::ends::problem::{Reach, reach};
 use cpt_relay::ends::{Destination, LargeFile, Left, OpenDestination, Placed, Removal};
 use cpt_relay::mirror::Extras;
@@ -242,10 +242,11 @@ fn an_object_and_what_is_below_its_key_are_both_held_against_what_the_source_has
         transfer.control.clear().unwrap();
         let survey = scan::source(&from, &*transfer.control, "", scan::Options::default()).unwrap();
         let Survey::Source { parts, listing_digest, .. } = survey else { panic!("{survey:?}") };
+        let digest = HexDigest::new(listing_digest).unwrap();
         let extras = Extras {
             control: &*transfer.control,
             prefix: "",
-            listing: (parts, &listing_digest),
+            listing: (parts, &digest),
             unselected: (0, None),
             within: None,
             apart: &[],
