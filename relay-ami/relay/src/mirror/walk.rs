@@ -24,6 +24,13 @@ pub struct Brought {
     pub unreadable: bool,
 }
 
+/// What the source's listing and the list of what was left out say of a path.
+#[derive(Clone, Copy)]
+struct Said {
+    listed: Option<Brought>,
+    is_left_out: bool,
+}
+
 /// A directory above what is looked at that the source does not have, or not as a directory.
 struct Above {
     path: Vec<u8>,
@@ -58,6 +65,8 @@ pub struct Walk<'a> {
     pub list: List<'a>,
     /// What the next walk must know.
     pub found: Known,
+    /// The last path, and what was said of it: an object of a bucket and what is below its key have one.
+    last: Option<(Vec<u8>, Said)>,
     /// What was last found missing, of the listing and of what was left out: nothing below it is looked for.
     missing: [Option<Vec<u8>>; 2],
 }
@@ -65,7 +74,7 @@ pub struct Walk<'a> {
 impl<'a> Walk<'a> {
     pub fn new(of: &'a Extras<'a>, known: &'a Known, listing: Paths<'a, Brought>, unselected: Paths<'a, Reason>, list: List<'a>) -> Self {
         let (spared, shares, found) = (BTreeMap::new(), Shares::new(of.apart), Known::default());
-        Self { of, known, listing, unselected, above: Vec::new(), spared, shares, list, found, missing: [None, None] }
+        Self { of, known, listing, unselected, above: Vec::new(), spared, shares, list, found, last: None, missing: [None, None] }
     }
 
     pub fn take(&mut self, tour: &mut dyn Tour, stop: Stop) -> Result<(), MirrorError> {
@@ -78,11 +87,7 @@ impl<'a> Walk<'a> {
             return Ok(());
         };
         let is_directory = found.kind == Kind::Directory;
-        let listed = self.listing.take(&path)?;
-        if let Some(brought) = listed {
-            self.note(&path, brought);
-        }
-        let is_left_out = self.unselected.take(&path)?.is_some();
+        let Said { listed, is_left_out } = self.said_of(&path)?;
         if !self.is_mirrored(&path) {
             self.keep_above();
             match tour.spared() {
@@ -117,6 +122,19 @@ impl<'a> Walk<'a> {
             Verdict::Extra { is_replaced } => self.lose(&path, &found, in_the_way || is_replaced)?,
         }
         Ok(())
+    }
+
+    /// What the source's lists say of a path.
+    fn said_of(&mut self, path: &[u8]) -> Result<Said, MirrorError> {
+        if let Some((_, said)) = self.last.as_ref().filter(|(last, _)| last == path) {
+            return Ok(*said);
+        }
+        let said = Said { listed: self.listing.take(path)?, is_left_out: self.unselected.take(path)?.is_some() };
+        if let Some(brought) = said.listed {
+            self.note(path, brought);
+        }
+        self.last = Some((path.to_vec(), said));
+        Ok(said)
     }
 
     /// The destination has nothing more.

@@ -122,6 +122,23 @@ fn without_its_journal_a_sender_sends_again_what_was_delivered() {
     assert!(totals.repaired_chunks > 0, "{totals:?}");
 }
 
+/// As where a table is restored once all was over: neither end has noted anything, so they do not differ about it.
+#[test]
+fn what_neither_end_knows_any_more_comes_again() {
+    let mut transfer = planned();
+    let receiver = transfer.receive();
+    transfer.members(vec![path("direct", &[], receiver.address)]);
+    let outcome = transfer.send(None).join();
+    assert_arrived(&transfer, outcome, receiver.join());
+    fs::remove_file(transfer.directory.path().join("send.sent")).unwrap();
+    transfer.epoch = PROCESSES_PER_START;
+    let receiver = transfer.receive();
+    transfer.members(vec![membership::Path { generation: 2, ..path("direct", &[], receiver.address) }]);
+    let outcome = transfer.send(None).join();
+    let totals = assert_arrived(&transfer, outcome, receiver.join());
+    assert_eq!(totals.sent_bytes, totals.bytes, "{totals:?}");
+}
+
 /// The chunk comes again without the file, so it has another digest than the one that the table has of it.
 #[test]
 fn without_its_journal_a_sender_ends_though_a_file_of_a_delivered_chunk_is_gone() {

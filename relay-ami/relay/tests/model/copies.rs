@@ -44,7 +44,7 @@ impl World {
         let (mut random, source) = (Random::new(seed), self.sources[0].clone());
         let mostly_equal = random.one_in(2);
         let mut first: Option<Vec<u8>> = None;
-        let (mut directories, tree) = (Vec::new(), list(&source));
+        let (mut directories, tree, before) = (Vec::new(), list(&source), self.home.place.list());
         for (path, was) in &tree {
             if was.kind == Kind::Directory {
                 directories.push((path, was));
@@ -86,6 +86,7 @@ impl World {
         for (path, was) in directories.iter().rev() {
             self.home.place.put_copy(&source.join(OsStr::from_bytes(path)), was, path);
         }
+        self.note_dressed(&before);
         self.source_changed();
         self.destination_changed(true);
     }

@@ -32,6 +32,7 @@ use cpt_relay::transport::route::Router;
 use cpt_relay::{receive, send};
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::bucket::BucketPlace;
 use crate::moments::Counted;
 use crate::place::Place;
 use crate::seen::KEPT;
@@ -68,10 +69,20 @@ impl Running {
     }
 
     pub fn process(home: &Path, name: &str, arguments: &[&str]) -> Self {
+        Self::process_with(home, name, arguments, &[])
+    }
+
+    pub fn process_with(home: &Path, name: &str, arguments: &[&str], variables: &[(&str, String)]) -> Self {
         let log = home.join(format!("{name}.log"));
         // At run time: sh, which `rustc-static` runs in, drops variables with a '-' in their names.
         let mut command = Command::new(std::env::var_os("CARGO_BIN_EXE_cpt-laboratory").expect("cargo sets it"));
-        command.current_dir(home).args(arguments).env_remove("CPT_RATE_LIMITS").stdin(Stdio::null()).stdout(Stdio::null());
+        command
+            .current_dir(home)
+            .args(arguments)
+            .env_remove("CPT_RATE_LIMITS")
+            .envs(variables.iter().cloned())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null());
         let child = command.stderr(File::create(&log).unwrap()).spawn().unwrap();
         Self::Process { child, log, killed: false, stopped: false }
     }
@@ -201,12 +212,13 @@ impl Home {
         let _ = std::fs::remove_file(&ready);
         let verify = text_of(verify);
         let preserve = serde_json::to_string(&self.preserve).unwrap();
-        let destination = self.place.directory().and_then(|path| path.to_str()).expect("a process writes into a directory");
-        let listen = ["--listen", "127.0.0.1:0", "--ready", "receiver.ready", "--verify", verify, "--preserve", &preserve, destination];
+        let destination = self.place.address().expect("a process writes into a directory or a bucket");
+        let listen = ["--listen", "127.0.0.1:0", "--ready", "receiver.ready", "--verify", verify, "--preserve", &preserve, &destination];
         let keep = ["--keep-replaced", KEPT];
         let keep = if self.place.keeps() { &keep[..] } else { &[] };
         let arguments = [&["receive", "--control-dir", "control"][..], keep, &listen].concat();
-        let mut running = Running::process(&self.path, "receiver", &arguments);
+        let variables = self.place.bucket().map(BucketPlace::variables);
+        let mut running = Running::process_with(&self.path, "receiver", &arguments, variables.as_ref().map_or(&[], |all| &all[..]));
         let address = crate::wait_for("receiver", || match running.ended() {
             Some(ended) => Some(Err(ended)),
             None if std::fs::read(&ready).is_ok_and(|text| text.ends_with(b"\n")) => {

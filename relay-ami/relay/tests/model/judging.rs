@@ -105,7 +105,8 @@ impl World {
     }
 
     pub fn must_succeed(&mut self, what: &str, with_directory_times: bool) -> Wrong {
-        for path in self.current.map(|current| self.plans[current].in_the_way(&self.home.place.list())).unwrap_or_default() {
+        let (can, there) = (self.home.place.capabilities(), self.home.place.list());
+        for path in self.current.map(|current| self.plans[current].in_the_way(&there, &can)).unwrap_or_default() {
             self.home.place.remove(&path);
         }
         let mut reasons = Vec::new();

@@ -5,6 +5,7 @@
 //! `CPT_MODEL_SEQUENCES` (200) of them, the first with the seed `CPT_MODEL_SEED`, each next one with the next seed: a sequence is
 //! repeated by its own seed and `CPT_MODEL_SEQUENCES=1`. `CPT_MODEL_KEEP` (numbers of steps) repeats a shortened one; `CPT_MODEL_LOG` shows what the ends say.
 
+mod bucket;
 mod budget;
 mod copies;
 mod ends;
@@ -33,6 +34,13 @@ mod promised;
 mod random;
 mod rsync;
 mod runs;
+#[path = "../all/port/s3_faults.rs"]
+mod s3_faults;
+#[path = "../all/port/s3_requests.rs"]
+mod s3_requests;
+#[path = "../all/port/s3_service.rs"]
+#[allow(dead_code, reason = "the suite of the port asks for more")]
+mod s3_service;
 mod seats;
 mod seats_drawn;
 mod seats_long;

@@ -15,9 +15,12 @@ use cpt_relay::documents::text::{DirectoryId, HexDigest, LandingPath};
 use cpt_relay::mirror::{Confirmed, Extras, MirrorError};
 use cpt_relay::select::Selector;
 
+use crate::bucket::BucketPlace;
+use crate::ends::Home;
 use crate::interfere::{At, Op};
 use crate::planned::Planned;
 use crate::planning::LIAR_NAME;
+use crate::s3_faults::Fault;
 use crate::seen::{Kind, Seen, Tree, above};
 use crate::steps::Mirror;
 use crate::world::{World, Wrong};
@@ -36,10 +39,12 @@ impl World {
     pub fn mirror(&mut self, mirror: &Mirror) -> Wrong {
         let Some(current) = self.current.filter(|_| self.intact) else { return Wrong::new() };
         self.tally.count("mirrors");
-        let with_pipes = self.home.preserve.special_files;
+        if self.home.place.bucket().is_some_and(BucketPlace::has_an_object_above_others) {
+            self.tally.count("buckets: with an object and others below its key");
+        }
         let look = |world: &Self| {
-            let there = world.home.place.list();
-            (world.plans[current].extras(&there, with_pipes), there)
+            let there = world.home.place.as_tree();
+            (world.plans[current].extras(&there, &world.home), there)
         };
         let (mut expected, mut before) = look(self);
         if mirror.is_tampered_with && expected.is_empty() {
@@ -69,13 +74,19 @@ impl World {
             let one = files.iter().position(|path| given.contains_key(*path));
             self.interfere(At::Destination, one.filter(|_| mirror.again).map_or(op, Op::Append));
         }
-        let before = self.home.place.list();
+        let before = self.home.place.as_tree();
         let (digest, directory) = (HexDigest::new(digest).unwrap(), DirectoryId::new(directory).unwrap());
         if mirror.is_tampered_with && *parts > 0 {
             self.tally.count("mirrors: with a list that is another one");
             return self.removed_by_another_list(&before, &digest, &directory, *parts);
         }
+        if let Some(bucket) = self.home.place.bucket().filter(|_| !mirror.again) {
+            bucket.meet("DeleteObject", 1, Fault::Lost);
+        }
         let mut deletion = self.remove(&digest, &directory, *parts).map_err(|error| error.to_string());
+        if self.home.place.bucket().is_some_and(BucketPlace::is_well_again) {
+            self.tally.count("buckets: removals that were answered to nobody");
+        }
         if mirror.again && deletion.is_ok() {
             self.tally.count("mirrors: removed twice");
             deletion = self.remove(&digest, &directory, *parts).map_err(|error| error.to_string());
@@ -119,7 +130,11 @@ impl World {
             entry::Kind::Symlink => Kind::Link,
             entry::Kind::Special => Kind::Pipe,
         };
-        lines.map(|line| (percent::decode(&line.path).unwrap(), (kind(line.kind), line.mtime_ns.map(|at| (line.size, at))))).collect()
+        let name = |line: &Extra| {
+            let path = percent::decode(&line.path).unwrap();
+            if line.kind == entry::Kind::Directory { self.home.place.directory_name(&path) } else { path }
+        };
+        lines.map(|line| (name(&line), (kind(line.kind), line.mtime_ns.map(|at| (line.size, at))))).collect()
     }
 
     fn remove(&self, digest: &HexDigest, directory: &DirectoryId, parts: u64) -> Result<Deletion, MirrorError> {
@@ -154,19 +169,21 @@ impl World {
         if let Ok(deletion) = self.remove(digest, directory, parts) {
             wrong.push(format!("a list that nobody has confirmed is obeyed: {deletion:?}"));
         }
-        wrong.extend(changes(before, &self.home.place.list(), |_| false));
+        wrong.extend(changes(before, &self.home.place.as_tree(), |_| false));
         wrong
     }
 
     fn check_removed(&self, before: &Tree, confirmed: &BTreeMap<Vec<u8>, Mark>, deletion: &Deletion) -> Wrong {
-        let after = self.home.place.list();
+        let after = self.home.place.as_tree();
         let may_go = |path: &[u8]| confirmed.get(path).is_some_and(|wanted| before.get(path).is_some_and(|found| mark(found) == *wanted));
-        let mut wrong = changes(before, &after, may_go);
+        // Where keys alone tell of directories, one goes with the last that is in it.
+        let is_told_of = |path: &[u8]| before.get(path).is_some_and(|found| found.kind == Kind::Directory && found.ctime_ns == 0);
+        let mut wrong = changes(before, &after, |path| may_go(path) || self.home.place.bucket().is_some() && is_told_of(path));
         wrong.extend(self.check_kept_of_removed(before, &after));
         let stays = |path: &Vec<u8>| after.contains_key(path);
         for path in confirmed.keys().filter(|path| stays(path) && may_go(path)) {
-            let below = [&**path, b"/"].concat();
-            if !after.keys().any(|other| other.starts_with(&below)) {
+            let below = [path.strip_suffix(b"/").unwrap_or(path), b"/"].concat();
+            if !after.keys().any(|other| other != path && other.starts_with(&below)) {
                 wrong.push(format!("{:?} was confirmed and stays", OsStr::from_bytes(path)));
             }
         }
@@ -210,15 +227,17 @@ impl Planned {
     }
 
     /// What a destination has and the source does not, as a reader of the documents finds it.
-    fn extras(&self, there: &Tree, with_pipes: bool) -> BTreeSet<Vec<u8>> {
+    fn extras(&self, there: &Tree, home: &Home) -> BTreeSet<Vec<u8>> {
+        let (with_pipes, place) = (home.preserve.special_files, &home.place);
         let (rules, tops, leading) = (self.wish.rules.clone().unwrap_or_default(), self.tops(), self.wish.above());
         let leads = |path: &[u8]| leading.iter().any(|leading| leading.as_str().as_bytes() == path);
         let (mut extras, mut passed, mut kept, mut replaced) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new(), Vec::new());
-        for (path, found) in there {
+        for (name, found) in there {
+            let is_directory = found.kind == Kind::Directory;
+            let path = if is_directory { name.strip_suffix(b"/").unwrap_or(name) } else { name };
             if above(path).any(|above| passed.contains(above)) {
                 continue;
             }
-            let is_directory = found.kind == Kind::Directory;
             let listed = self.at(path).map(|listed| listed.kind() == Kind::Directory).or(leads(path).then_some(true));
             // The source has something else there, which cannot come before this has gone.
             let is_replaced = listed.is_some_and(|is_listed_directory| is_listed_directory != is_directory);
@@ -234,21 +253,25 @@ impl Planned {
             let is_outside = is_directory && !rules.includes(path, true);
             if !is_mirrored || is_spared || is_brought || is_outside || is_kept {
                 // All that holds it stays with it.
-                kept.extend(above(path).map(<[u8]>::to_vec));
-                kept.insert(path.clone());
+                kept.extend(above(path).map(|above| place.directory_name(above)));
+                kept.insert(name.clone());
             } else {
-                extras.insert(path.clone());
+                extras.insert(name.clone());
+            }
+            // An object is nothing that holds what is below its name.
+            if place.bucket().is_some() && !is_directory {
+                continue;
             }
             if !is_mirrored && !is_way || is_spared || !is_directory || is_replaced && is_outside || is_kept {
-                passed.insert(path.clone());
+                passed.insert(path.to_vec());
             }
             if is_mirrored && is_replaced && is_directory && !is_kept {
-                replaced.push(path);
+                replaced.push(name);
             }
         }
         // What cannot be emptied makes no room: nothing that it holds goes.
-        for held in replaced.into_iter().filter(|path| kept.contains(*path)) {
-            extras.retain(|path| !above(path).any(|above| above == held));
+        for held in replaced.into_iter().filter(|name| kept.contains(*name)) {
+            extras.retain(|name| !above(name).any(|above| place.directory_name(above) == *held && name != held));
         }
         &extras - &kept
     }

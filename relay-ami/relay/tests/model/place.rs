@@ -1,5 +1,5 @@
-//! Where a sequence's transfers arrive: a directory, or the kind of destination that is in memory and keeps less, as drawn. Whatever
-//! runs the model, the lesser file systems are there: they need no root and no disks.
+//! Where a sequence's transfers arrive: a directory, a bucket, or the kind of destination that is in memory and keeps less, as drawn.
+//! Whatever runs the model, the lesser file systems are there: they need no root and no disks.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,6 +12,7 @@ use cpt_relay::documents::entry;
 use cpt_relay::documents::text::{KeepName, TransferId};
 use cpt_relay::ends::{Capabilities, Destination};
 
+use crate::bucket::{self, BucketPlace};
 use crate::interfere::{self, Op};
 use crate::memory::MemoryDestination;
 use crate::memory_state::Node;
@@ -27,6 +28,7 @@ pub enum Place {
         time_step_ns: i64,
     },
     Memory(MemoryDestination),
+    Bucket(BucketPlace),
 }
 
 /// Steps of times: all, as Windows and shares of it, old file systems and Lustre, and FAT have them, and none.
@@ -68,10 +70,11 @@ impl Place {
                 Box::new(PosixDestination::new(path.clone()).keeping(keeps.then_some(&name), &transfer))
             }
             Self::Memory(memory) => Box::new(memory.clone()),
+            Self::Bucket(bucket) => Box::new(bucket.destination()),
         }
     }
 
-    /// The abilities that were drawn; of a directory all, whatever the product finds out.
+    /// The abilities that were drawn; of a directory all, and of a bucket what is promised, whatever the product finds out.
     pub fn capabilities(&self) -> Capabilities {
         match self {
             Self::Directory { time_step_ns, .. } => Capabilities {
@@ -86,7 +89,26 @@ impl Place {
                 holes: true,
             },
             Self::Memory(memory) => Destination::capabilities(memory),
+            Self::Bucket(_) => bucket::CAPABILITIES,
         }
+    }
+
+    pub const fn bucket(&self) -> Option<&BucketPlace> {
+        if let Self::Bucket(bucket) = self { Some(bucket) } else { None }
+    }
+
+    /// How a program is told of it; none where only this process has it.
+    pub fn address(&self) -> Option<String> {
+        match self {
+            Self::Directory { path, .. } => Some(path.to_str().expect("a path of this test").to_owned()),
+            Self::Memory(_) => None,
+            Self::Bucket(bucket) => Some(bucket.address()),
+        }
+    }
+
+    /// Whether nothing can be there under this path, whatever it is.
+    pub fn refuses(&self, path: &[u8]) -> bool {
+        self.bucket().is_some_and(|bucket| bucket.refuses(path))
     }
 
     pub const fn directory(&self) -> Option<&PathBuf> {
@@ -112,7 +134,19 @@ impl Place {
         match self {
             Self::Directory { path, .. } => list(path),
             Self::Memory(memory) => memory.state().nodes.iter().map(|(path, node)| (path.clone(), seen(node))).collect(),
+            Self::Bucket(bucket) => bucket.list(),
         }
+    }
+
+    /// The same as mirrors see it.
+    pub fn as_tree(&self) -> Tree {
+        self.bucket().map_or_else(|| self.list(), BucketPlace::as_tree)
+    }
+
+    /// What a directory is called in a tree of this place.
+    pub fn directory_name(&self, path: &[u8]) -> Vec<u8> {
+        let end: &[u8] = if self.capabilities().directories { b"" } else { b"/" };
+        [path, end].concat()
     }
 
     /// What somebody else does. A receiver at work may have taken something of its own away meanwhile.
@@ -120,6 +154,7 @@ impl Place {
         match self {
             Self::Directory { path, .. } => drop(op.apply(path, serial)),
             Self::Memory(memory) => change(memory, op, serial, &self.list()),
+            Self::Bucket(bucket) => bucket.change(op, serial),
         }
     }
 
@@ -130,6 +165,7 @@ impl Place {
                 let below = [path, b"/"].concat();
                 memory.state().nodes.retain(|other, _| other != path && !other.starts_with(&below));
             }
+            Self::Bucket(bucket) => bucket.remove(path),
         }
     }
 
@@ -138,6 +174,7 @@ impl Place {
         match self {
             Self::Directory { path: root, .. } => drop(interfere::copy(source, was, &root.join(OsStr::from_bytes(path)))),
             Self::Memory(memory) => drop(memory.state().put(path, copied(memory, source, was))),
+            Self::Bucket(bucket) => bucket.put_copy(source, was, path),
         }
     }
 
@@ -150,6 +187,7 @@ impl Place {
                 ours.map(|name| name.to_string_lossy().into_owned()).collect()
             }
             Self::Memory(memory) => memory.state().partial.keys().map(|entry| format!("entry {entry}")).collect(),
+            Self::Bucket(bucket) => bucket.leftovers(),
         }
     }
 }

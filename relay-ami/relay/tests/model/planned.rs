@@ -26,6 +26,8 @@ pub struct Listed {
     pub contents: HashSet<Digest>,
     /// Its file system says that it is empty, and it is not.
     pub is_liar: bool,
+    /// Its name can be none there.
+    pub is_unnamable: bool,
     /// It comes with the plan: a comparison has not found it equal.
     pub is_planned: bool,
     /// A comparison has found something else in its place, which is not to be replaced.
@@ -34,6 +36,8 @@ pub struct Listed {
     pub has_changed: bool,
     /// Something of another kind has been in its place, at some time since.
     pub was_blocked: bool,
+    /// Somebody has given what is in its place another mode, time or owner, which a bucket does not tell of by itself.
+    pub is_dressed: bool,
 }
 
 /// A plan in a control directory.
@@ -82,10 +86,12 @@ impl Listed {
             was: None,
             contents: HashSet::new(),
             is_liar,
+            is_unnamable: false,
             is_planned: true,
             is_left_alone: false,
             has_changed: false,
             was_blocked: false,
+            is_dressed: false,
         };
         if let Some(target) = listed.entry.target.as_deref().filter(|_| listed.entry.kind == entry::Kind::Symlink) {
             listed.contents.insert(digest(&percent::decode(target).unwrap()));
@@ -143,6 +149,7 @@ impl Listed {
     /// What this kind of destination cannot have of it.
     pub fn is_beyond(&self, can: &Capabilities, chunk_bytes: u64) -> bool {
         match self.entry.kind {
+            _ if self.is_unnamable => true,
             entry::Kind::File => !can.parts && self.entry.size > chunk_bytes,
             entry::Kind::Directory => false,
             entry::Kind::Symlink => !can.links,
@@ -184,12 +191,20 @@ impl Planned {
         self.is_disturbed |= by_whom;
         let by_content = self.is_by_content();
         for listed in &mut self.listed {
-            listed.was_blocked |= is_in_the_way(tree, &listed.path, listed.kind());
+            listed.was_blocked |= can.directories && is_in_the_way(tree, &listed.path, listed.kind());
             if !listed.is_planned && !by_content && listed.entry.kind == entry::Kind::File {
                 let there = tree.get(&listed.path).filter(|there| there.kind == Kind::File && there.size == listed.entry.size);
                 let there = there.filter(|there| can.same_time(Some(there.mtime_ns), listed.entry.mtime_ns));
                 listed.contents.extend(there.map(|there| there.digest));
             }
+        }
+    }
+
+    /// Somebody has put something into the place of a file, which may have the same bytes.
+    pub fn note_dressed(&mut self, path: &[u8], now: &Seen) {
+        if let Some(number) = self.numbers.get(path) {
+            let listed = &mut self.listed[*number];
+            listed.is_dressed |= listed.contents.contains(&now.digest);
         }
     }
 
@@ -225,8 +240,11 @@ impl Planned {
     }
 
     /// Paths at the destination where something of another kind is in the way, the outermost ones only.
-    pub fn in_the_way(&self, destination: &Tree) -> Vec<Vec<u8>> {
+    pub fn in_the_way(&self, destination: &Tree, can: &Capabilities) -> Vec<Vec<u8>> {
         let mut found = Vec::new();
+        if !can.directories {
+            return found;
+        }
         let is_blocked = |listed: &&Listed| !listed.is_left_alone && is_in_the_way(destination, &listed.path, listed.kind());
         for listed in self.listed.iter().filter(is_blocked) {
             let directory_at = |path: &[u8]| destination.get(path).is_none_or(|found| found.kind == Kind::Directory);

@@ -105,6 +105,7 @@ impl World {
             self.tally.count("plans: that leave links out which lead nowhere");
         }
         let mut planned = Planned::read(&self.home.control(), survey.clone(), wish, &root, &trees);
+        planned.listed.iter_mut().for_each(|listed| listed.is_unnamable = self.home.place.refuses(&listed.path));
         let mut wrong = Wrong::new();
         let lives_while_listed = matches!(wish.meanwhile, Some((When::Listing(_), _)));
         if !lives_while_listed {

@@ -45,10 +45,13 @@ fn same_time(can: &Capabilities, is: i64, listed: i64) -> Option<bool> {
 impl Listed {
     fn has_attributes(&self, found: &Seen, can: &Capabilities) -> bool {
         let wanted = self.attributes();
+        let has_owner = wanted.owner.as_ref().is_none_or(|owner| (owner.uid, owner.gid) == found.owner);
+        // A bucket keeps owners, and no attributes.
+        if !can.directories {
+            return has_owner;
+        }
         !can.attributes
-            || wanted.owner.is_none_or(|owner| (owner.uid, owner.gid) == found.owner)
-                && wanted.xattrs.is_none_or(|xattrs| xattrs == found.xattrs)
-                && wanted.acls.is_none_or(|acls| acls == found.acls)
+            || has_owner && wanted.xattrs.is_none_or(|xattrs| xattrs == found.xattrs) && wanted.acls.is_none_or(|acls| acls == found.acls)
     }
 
     fn missing(&self) -> String {
@@ -64,6 +67,9 @@ impl Listed {
         can: &Capabilities,
         preserve: &Preserve,
     ) -> Option<String> {
+        if self.kind() == Kind::Directory && !can.directories {
+            return None;
+        }
         let Some(found) = destination.get(&self.path) else { return Some("is missing".to_owned()) };
         if let Some(first) = self.first() {
             let is_same = destination.get(&first).is_some_and(|first| first.inode == found.inode);
@@ -76,16 +82,20 @@ impl Listed {
         if found.kind == Kind::File && found.size != self.entry.size {
             wrong.push(format!("has {} bytes in place of {}", found.size, self.entry.size));
         }
-        if found.kind != Kind::Link && can.modes && kept(found.mode, self, can, preserve) != kept(self.entry.mode, self, can, preserve) {
+        if found.kind != Kind::Link
+            && can.modes
+            && !self.is_dressed
+            && kept(found.mode, self, can, preserve) != kept(self.entry.mode, self, can, preserve)
+        {
             wrong.push(format!("has mode {:o} in place of {:o}", found.mode, self.entry.mode));
         }
         // What was equal by its content keeps the time that it had; further names are made of a file with the listed one.
         let has_own_time = plan.is_by_content() && found.kind == Kind::File && !self.is_planned && !self.attributes().linked;
-        let counts = if found.kind == Kind::Directory { with_directory_times } else { !has_own_time };
+        let counts = if found.kind == Kind::Directory { with_directory_times } else { !has_own_time && !self.is_dressed };
         if counts && same_time(can, found.mtime_ns, self.entry.mtime_ns) == Some(false) {
             wrong.push(format!("has time {} in place of {}", found.mtime_ns, self.entry.mtime_ns));
         }
-        if !self.has_attributes(found, can) {
+        if !self.is_dressed && !self.has_attributes(found, can) {
             wrong.push(format!("has owner {:?}, {:?} and {:?}", found.owner, found.xattrs, found.acls));
         }
         if matches!(found.kind, Kind::File | Kind::Link) && !self.contents.contains(&found.digest) {
@@ -96,6 +106,10 @@ impl Listed {
 
     /// Whether the destination has this already, by the rule of a comparison; `source` is what there is to be compared.
     fn is_equal(&self, plan: &Planned, source: &Tree, there: &Tree, by: Compare, can: &Capabilities, preserve: &Preserve) -> bool {
+        // One is there as soon as anything is in it, and nothing of itself.
+        if self.kind() == Kind::Directory && !can.directories {
+            return true;
+        }
         let Some(found) = there.get(&self.path) else { return false };
         if let Some(first) = self.first() {
             let is_name = there.get(&first).is_some_and(|first| first.kind == Kind::File && first.inode == found.inode);

@@ -61,6 +61,7 @@ impl World {
         }
         let after = self.home.place.list();
         let files = sources.iter().flat_map(Tree::values).map(|found| found.inode);
+        self.count_bucket(run);
         let living = if run.has_changes() && self.home.place.directory().is_some() { files.collect() } else { HashSet::new() };
         let mut wrong = self.check_always(&before.there, &after, &living);
         wrong.extend(self.check_kept(&before, &after, &living));
@@ -197,8 +198,9 @@ impl World {
         lease: Option<BudgetLease>,
     ) -> Result<(Running, Option<Gate>), Ended> {
         let verify = self.verify(run);
+        self.spoil_service(run);
         let (running, address, gate) = match run.receiver {
-            As::Process if self.home.place.directory().is_some() => {
+            As::Process if self.home.place.address().is_some() => {
                 let (running, address) = self.home.receiver_process(verify)?;
                 (running, address, None)
             }
@@ -341,11 +343,13 @@ impl World {
             }
             Action::Kill(end) => {
                 self.tally.count("ends killed");
+                self.count_killed(*end);
                 ends.of(*end).kill();
                 Some(*end)
             }
             Action::KillBoth => {
                 self.tally.count("both ends killed");
+                self.count_killed(End::Receiver);
                 ends.sender.kill();
                 ends.receiver.kill();
                 None

@@ -119,7 +119,7 @@ impl<'a> Site<'a> {
         } else {
             let kept = ["--keep-replaced", KEPT];
             let kept = if self.home.place.keeps() { &kept[..] } else { &[] };
-            let destination = self.home.place.directory().and_then(|path| path.to_str()).expect("a process writes into a directory");
+            let destination = self.home.place.directory().and_then(|path| path.to_str()).expect("several write into a directory");
             [&["receive", "--listen", "127.0.0.1:0", "--preserve", &preserve][..], &common, &many, kept, &[destination]].concat()
         };
         let mut running = Running::process(&self.home.path, &name, &arguments);

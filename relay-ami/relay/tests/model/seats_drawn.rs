@@ -147,7 +147,8 @@ impl World {
 
     fn brought_by(&mut self, seats: &Seats) -> Wrong {
         let (current, verify) = (self.current, self.verify(&Run::PLAIN));
-        for path in current.map(|current| self.plans[current].in_the_way(&self.home.place.list())).unwrap_or_default() {
+        let (can, there) = (self.home.place.capabilities(), self.home.place.list());
+        for path in current.map(|current| self.plans[current].in_the_way(&there, &can)).unwrap_or_default() {
             self.home.place.remove(&path);
         }
         self.plans.iter_mut().for_each(|plan| plan.is_disturbed = true);

@@ -4,8 +4,15 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// What every run is to see, whoever runs it and wherever.
-const KINDS: [&str; 65] = [
+const KINDS: [&str; 72] = [
     "both ends killed",
+    "buckets",
+    "buckets: answers that are lost",
+    "buckets: calls that are not taken",
+    "buckets: objects that came in parts",
+    "buckets: receivers killed",
+    "buckets: removals that were answered to nobody",
+    "buckets: with an object and others below its key",
     "changes at the destination between runs",
     "changes at the destination while data moves",
     "compared: files of one content",

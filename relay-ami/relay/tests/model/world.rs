@@ -10,6 +10,7 @@ use cpt_relay::digest::Digest;
 use cpt_relay::documents::attributes::{Owners, Preserve};
 use cpt_relay::documents::plan::TransferPlan;
 
+use crate::bucket::BucketPlace;
 use crate::ends::Home;
 use crate::interfere::{At, Op, Spoil, added, remove};
 use crate::place::{Place, lesser};
@@ -61,8 +62,19 @@ impl World {
             let _ = Op::draw(&mut random).apply(&sources[1], 1_000_000 + serial);
         }
         let (mut tally, destination) = (Tally::default(), path.join("destination"));
-        let preserve = if random.one_in(2) { preserve(&mut random, &mut tally) } else { Preserve::default() };
-        let place = if seed % 2 == 1 {
+        let mut kept = Tally::default();
+        let mut preserve = if random.one_in(2) { preserve(&mut random, &mut kept) } else { Preserve::default() };
+        // A third of them, without a draw: the others draw all as they did before.
+        let is_bucket = seed % 3 == 2;
+        if !is_bucket {
+            tally.add(&kept);
+        }
+        let place = if is_bucket {
+            tally.count("buckets");
+            // A request that asks for more is refused.
+            preserve = Preserve { sparse: preserve.sparse, owners: preserve.owners, ..Preserve::default() };
+            Place::Bucket(BucketPlace::new(seed / 3))
+        } else if seed % 2 == 1 {
             Place::in_memory(lesser(seed / 2, &mut random, &mut tally))
         } else {
             fs::create_dir(&destination).unwrap();
@@ -155,9 +167,10 @@ impl World {
         match at {
             At::Source => drop(op.apply(&self.sources[0], serial)),
             At::Destination => {
-                let before = if self.home.place.is_coarse() { self.home.place.list() } else { Tree::new() };
+                let before = self.home.place.list();
                 self.home.place.change(op, serial);
                 self.note_unseen(&before);
+                self.note_dressed(&before);
             }
         }
         if matches!(op, Op::Partial(_, Spoil::HardLink)) {
@@ -173,7 +186,7 @@ impl World {
 
     /// What was written into a file in the second of its last change, and its time put back, nobody can see but who reads it all again.
     fn note_unseen(&mut self, before: &Tree) {
-        for (path, now) in if before.is_empty() { Tree::new() } else { self.home.place.list() } {
+        for (path, now) in if self.home.place.is_coarse() { self.home.place.list() } else { Tree::new() } {
             let Some(was) = before.get(&path).filter(|was| was.digest != now.digest) else { continue };
             if (was.inode, was.ctime_ns) == (now.inode, now.ctime_ns) {
                 self.hurried.insert(now.inode);
@@ -183,6 +196,14 @@ impl World {
                 self.plans.iter_mut().for_each(|plan| plan.note_unseen(&path, now.digest));
                 self.unseen.insert(path);
             }
+        }
+    }
+
+    /// What somebody has put into a bucket may have the bytes of what was there, and be told from it by nobody but who asks about it.
+    pub fn note_dressed(&mut self, before: &Tree) {
+        let now = if self.home.place.bucket().is_some() { self.home.place.list() } else { Tree::new() };
+        for (path, now) in now.iter().filter(|(path, now)| before.get(*path) != Some(now)) {
+            self.plans.iter_mut().for_each(|plan| plan.note_dressed(path, now));
         }
     }
 

@@ -40,18 +40,29 @@ impl BucketRemover {
         Ok(page.objects)
     }
 
+    /// The object that has this key, if there is one.
+    fn at(&self, key: &str) -> io::Result<Option<Listed>> {
+        Ok(self.listed(key, 1)?.into_iter().find(|listed| listed.key == key))
+    }
+
     /// Unless it is another object by now.
     fn delete(&self, listed: &Listed) -> io::Result<Removal> {
         match self.0.wait(self.0.delete_this(&listed.key, &listed.etag)) {
             Ok(()) => Ok(Removal::Removed),
             Err(Fault { meaning: Meaning::Gone, .. }) => Ok(Removal::Gone),
-            Err(Fault { meaning: Meaning::Condition, .. }) => Ok(Removal::Stays(Stayed::Changed, None)),
+            // It may have been done by an attempt whose answer was lost: then nothing is there.
+            Err(Fault { meaning: Meaning::Condition, .. }) => Ok(changed(self.at(&listed.key)?)),
             Err(fault) if matches!(fault.meaning, Meaning::Bucket | Meaning::Object) => {
                 Ok(Removal::Stays(Stayed::Refused, Some(fault.to_string())))
             }
             Err(fault) => Err(refuse(fault, &listed.key)),
         }
     }
+}
+
+/// What was meant is not there; perhaps something else is.
+fn changed(found: Option<Listed>) -> Removal {
+    found.map_or(Removal::Gone, |_| Removal::Stays(Stayed::Changed, None))
 }
 
 impl Remover for BucketRemover {
@@ -61,18 +72,20 @@ impl Remover for BucketRemover {
 
     fn remove(&mut self, path: &[u8], is: &dyn Fn(&Found) -> bool) -> io::Result<Removal> {
         let key = key(self.0.place(), path)?;
-        let found = self.listed(&key, 1)?.into_iter().find(|listed| listed.key == key);
+        let found = self.at(&key)?;
         let file = |listed: &Listed| Found { kind: Kind::File, size: listed.size, mtime_ns: Some(listed.modified_ns) };
         if let Some(listed) = found.as_ref().filter(|listed| is(&file(listed))) {
             return self.delete(listed);
+        }
+        // What is below a name says nothing of the object that has it, and that says nothing of the directory.
+        if !is(&Found { kind: Kind::Directory, size: 0, mtime_ns: None }) {
+            return Ok(changed(found));
         }
         // A key with a slash at its end is all that there may be of a directory itself.
         let below = format!("{key}/");
         let held = self.listed(&below, 2)?;
         match held.as_slice() {
-            [] if found.is_none() => Ok(Removal::Gone),
-            [] => Ok(Removal::Stays(Stayed::Changed, None)),
-            _ if !is(&Found { kind: Kind::Directory, size: 0, mtime_ns: None }) => Ok(Removal::Stays(Stayed::Changed, None)),
+            [] => Ok(Removal::Gone),
             [only] if only.key == below => self.delete(only),
             _ => Ok(Removal::Stays(Stayed::NotEmpty, None)),
         }

@@ -60,6 +60,8 @@ pub struct Chunks {
     recalls: Mailbox<Vec<u64>>,
     /// Delivered parts that other senders have read in another state of their file.
     doubtful: Mutex<HashSet<u64>>,
+    /// Delivered chunks of which this end cannot tell what they stood for, and that were not sent again yet.
+    unknown: Mutex<HashSet<u64>>,
     /// Leased ranges, where other senders have some too.
     own: Option<Arc<Own>>,
 }
@@ -112,6 +114,7 @@ impl Chunks {
             failures,
             recalls,
             doubtful: Mutex::default(),
+            unknown: Mutex::default(),
             own,
         };
         if !plan.open && chunks.own.is_none() {
@@ -205,6 +208,7 @@ impl Chunks {
     pub fn forget(&self, chunks: impl Iterator<Item = u64>, entries: &[u64]) {
         let mut ledger = lock(&self.ledger);
         for chunk in chunks {
+            lock(&self.unknown).remove(&chunk);
             self.sent_journal.take(chunk);
             ledger.settle(chunk);
         }
@@ -236,10 +240,16 @@ impl Chunks {
         lock(&self.doubtful).contains(&chunk)
     }
 
-    /// Nothing tells what a delivered chunk stood for: the ends differ about it in the end, and what it held comes again.
+    /// Nothing tells what a delivered chunk stood for: what it held comes again in the end.
     pub fn unknown(&self, chunk: u64) {
+        lock(&self.unknown).insert(chunk);
         self.settled_for_others(chunk, None);
         self.queue.recalled();
+    }
+
+    /// Delivered chunks of which nothing tells what they stood for.
+    pub fn of_unknown_content(&self) -> HashSet<u64> {
+        lock(&self.unknown).clone()
     }
 
     /// The source of a delivered chunk is not what was sent any more.

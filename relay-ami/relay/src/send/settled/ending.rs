@@ -72,6 +72,7 @@ impl Ending {
         let Some(mut entries) = self.questions.until_answered("digests", compared)? else { return Ok(None) };
         let untried = self.chunks.skipped.untried();
         entries.extend(&untried);
+        entries.extend(self.entries_of_unknown_content()?);
         let now = Some((entries, said.to_owned()));
         if *lock(&self.repairs.last) == now {
             tracing::warn!(said, "what was sent again has changed nothing");
@@ -89,6 +90,13 @@ impl Ending {
         Ok(Some(Repair { entries: entries.into_iter().collect(), works }))
     }
 
+    /// What chunks hold of which this end cannot tell what they stood for. The ends do not differ about it where the receiver cannot either.
+    fn entries_of_unknown_content(&self) -> Result<BTreeSet<u64>, SendError> {
+        let unknown = self.chunks.of_unknown_content();
+        let works = if unknown.is_empty() { Vec::new() } else { self.works(|work| unknown.contains(&work.chunk))? };
+        Ok(works.iter().flat_map(segments::entries).filter(|entry| !self.chunks.skipped.holds(*entry)).collect())
+    }
+
     /// Without those of the untried that come no more, as no chunk does that holds them: they are left out.
     fn without_room(&self, mut entries: BTreeSet<u64>, untried: &[u64], works: &[Work]) -> BTreeSet<u64> {
         let come: BTreeSet<u64> = works.iter().flat_map(segments::entries).collect();
@@ -100,6 +108,11 @@ impl Ending {
     /// The chunks that hold something of these entries, as many as memory bears; and the directories, whose times change with what is
     /// put into them.
     fn works_of(&self, entries: &BTreeSet<u64>) -> Result<Vec<Work>, SendError> {
+        self.works(|work| work.phase > 0 || segments::entries(work).any(|entry| entries.contains(&entry)))
+    }
+
+    /// Those of the plan that are wanted, as many as memory bears.
+    fn works(&self, is_wanted: impl Fn(&Work) -> bool) -> Result<Vec<Work>, SendError> {
         let mut works: Vec<Work> = Vec::new();
         let mut bytes = 0;
         for range in self.chunks.ranges() {
@@ -108,8 +121,7 @@ impl Ending {
             };
             for run in adjacent(chunks.iter()) {
                 for (_, work) in self.questions.until_answered("manifest", || self.manifests.read(&run))?.unwrap_or_default() {
-                    let wanted = work.phase > 0 || segments::entries(&work).any(|entry| entries.contains(&entry));
-                    if wanted && bytes <= QUEUE_MANIFEST_BYTES {
+                    if is_wanted(&work) && bytes <= QUEUE_MANIFEST_BYTES {
                         bytes += work.manifest.len();
                         works.push(Work { again: true, flight: Arc::default(), ..work });
                     }

@@ -7,19 +7,25 @@ use cpt_ends_s3::client::{Bucket, Place, Setup};
 use cpt_ends_s3::destination::BucketDestination;
 use cpt_ends_s3::written::Written;
 use cpt_relay::digest::Proof;
-use cpt_relay::documents::command::Compare;
+use cpt_relay::documents::attributes::Preserve;
+use cpt_relay::documents::command::{Compare, Overwrite};
 use cpt_relay::documents::entry::Kind;
 use cpt_relay::documents::event::SkipReason;
+use cpt_relay::documents::extras::Stayed;
 use cpt_relay::documents::seat::Seat;
+use cpt_relay::documents::selection::Selection;
 use cpt_relay::documents::survey::Survey;
-use cpt_relay::documents::text::{PlanId, TransferId};
+use cpt_relay::documents::text::{HexDigest, PlanId, TransferId};
 use cpt_relay::ends::problem::{Reach, reach};
-use cpt_relay::ends::{Destination, LargeFile, Left, OpenDestination, Placed};
+use cpt_relay::ends::{Destination, LargeFile, Left, OpenDestination, Placed, Removal};
+use cpt_relay::mirror::Extras;
+use cpt_relay::select::Selector;
 use cpt_relay::survey::compare::Listing;
 use cpt_relay::survey::scan;
 use cpt_relay::wire::frame::SegmentHeader;
 use cpt_relay::{receive, send};
 
+use super::s3_faults::Fault;
 use super::s3_service::Service;
 use super::site::Site;
 use crate::harness::{Transfer, noise, path, wait_for};
@@ -205,6 +211,66 @@ fn a_bucket_that_is_taken_away_is_found_missing() {
     let error = wait_for("an answer about the bucket", || to.check_there().err());
     assert!(error.to_string().contains("NoSuchBucket"), "{error}");
     assert_eq!(reach(&error), Reach::Destination);
+}
+
+fn removed(site: &S3, path: &str, kind: Kind) -> Removal {
+    let directory = site.end.tour().unwrap().directory().clone();
+    site.end.remover(&directory).unwrap().remove(path.as_bytes(), &|found| found.kind == kind).unwrap()
+}
+
+#[test]
+fn an_object_and_what_is_below_its_key_are_removed_apart() {
+    let site = S3::new();
+    ["both", "both/x", "above/x"].iter().for_each(|path| site.put(path, b"12345"));
+    assert_eq!(removed(&site, "above", Kind::File), Removal::Gone, "what is below its key is no object in its place");
+    assert_eq!(removed(&site, "both", Kind::Directory), Removal::Stays(Stayed::NotEmpty, None));
+    assert_eq!(removed(&site, "both/x", Kind::File), Removal::Removed);
+    assert_eq!(removed(&site, "both", Kind::Directory), Removal::Gone, "the object was not meant");
+    assert_eq!(site.keys(), ["above/x", "both"]);
+}
+
+#[test]
+fn an_object_and_what_is_below_its_key_are_both_held_against_what_the_source_has_there() {
+    let site = S3::new();
+    ["f", "f/below"].iter().for_each(|path| site.put(path, b"12345"));
+    let transfer = Transfer::plan(PART, None, |root| {
+        std::fs::create_dir_all(root).unwrap();
+        std::fs::write(root.join("f"), b"a file").unwrap();
+    });
+    let listed = |overwrite| {
+        let from = cpt_ends_posix::PosixSource::new(vec![transfer.source().join("")]);
+        transfer.control.clear().unwrap();
+        let survey = scan::source(&from, &*transfer.control, "", scan::Options::default()).unwrap();
+        let Survey::Source { parts, listing_digest, .. } = survey else { panic!("{survey:?}") };
+        let digest = HexDigest::new(listing_digest).unwrap();
+        let extras = Extras {
+            control: &*transfer.control,
+            prefix: "",
+            listing: (parts, &digest),
+            unselected: (0, None),
+            within: None,
+            apart: &[],
+            above: &[],
+            selector: &Selector::new(&Selection::default()).unwrap(),
+            preserve: Preserve::default(),
+            folder: "extras/1/",
+            overwrite,
+        };
+        let survey = extras.list(&site.end).unwrap();
+        let Survey::Extras { files, directories, in_the_way, .. } = survey else { panic!("{survey:?}") };
+        (files, directories, in_the_way)
+    };
+    assert_eq!(listed(Overwrite::Always), (1, 1, 2), "where it is below a key of the source it goes before that comes");
+    assert_eq!(listed(Overwrite::Never), (0, 0, 0), "or stays, where nothing goes");
+}
+
+#[test]
+fn an_object_whose_removal_was_answered_to_nobody_is_gone() {
+    let site = S3::new();
+    site.put("a", b"12345");
+    site.service.state().faults.meet("DeleteObject", 1, Fault::Lost);
+    assert_eq!(removed(&site, "a", Kind::File), Removal::Gone);
+    assert_eq!(site.called("DeleteObject"), 2);
 }
 
 #[test]

@@ -1,22 +1,30 @@
 //! S3 in memory, as far as a bucket as an end calls it, over HTTP.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufReader, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use aws_sdk_dynamodb::primitives::{DateTime, DateTimeFormat};
 use cpt_ends_s3::checksum::Crc;
 use cpt_relay::documents::percent;
+
+use super::s3_faults::{Fault, Faults};
+use super::s3_requests::{Request, read};
+
+/// Seconds since 1970 when all that the tests do begins; what was there before is from 1970.
+const BEGIN: i64 = 946_684_800;
 
 #[derive(Clone, Default)]
 pub struct Object {
     pub bytes: Vec<u8>,
     etag: String,
-    metadata: BTreeMap<String, String>,
+    pub metadata: BTreeMap<String, String>,
     crc: String,
-    /// It was written before all that the tests do.
-    is_old: bool,
+    /// Seconds since 1970: each write comes a second after the one before it.
+    pub written: i64,
 }
 
 #[derive(Default)]
@@ -24,6 +32,10 @@ struct Upload {
     key: String,
     metadata: BTreeMap<String, String>,
     parts: BTreeMap<u32, Object>,
+    /// Nobody was told of it, or somebody has removed the note of it.
+    is_unknown: bool,
+    /// The access key's id of whoever has begun it.
+    by: String,
 }
 
 #[derive(Default)]
@@ -31,6 +43,10 @@ pub struct State {
     pub objects: BTreeMap<String, Object>,
     uploads: BTreeMap<String, Upload>,
     next: u64,
+    writes: i64,
+    pub faults: Faults,
+    /// Only calls with this access key are taken; all where it is empty.
+    pub only: String,
     /// Somebody has removed the bucket.
     pub is_gone: bool,
     /// By key: class, tags and key of KMS of each write and each upload that was begun.
@@ -48,6 +64,17 @@ impl State {
         self.uploads.len()
     }
 
+    /// Keys of those that whoever has this key must end, and of how many parts they have: what others have begun he knows from the first part on.
+    pub fn known_uploads(&self, by: &str) -> impl Iterator<Item = (&String, usize)> {
+        let known = self.uploads.values().filter(move |upload| !upload.is_unknown && (upload.by == by || !upload.parts.is_empty()));
+        known.map(|upload| (&upload.key, upload.parts.len()))
+    }
+
+    /// No transfer can know any more of those that are open.
+    pub fn disown_uploads(&mut self) {
+        self.uploads.values_mut().for_each(|upload| upload.is_unknown = true);
+    }
+
     /// As somebody else does who has the right to.
     pub fn abort_all(&mut self) {
         self.uploads.clear();
@@ -56,7 +83,13 @@ impl State {
     /// An object of somebody else, with the metadata of the one that it replaces.
     pub fn put(&mut self, key: &str, bytes: &[u8]) {
         let metadata = self.objects.get(key).map(|object| object.metadata.clone()).unwrap_or_default();
-        self.objects.insert(key.to_owned(), Object { is_old: true, ..Object::new(bytes.to_vec(), metadata) });
+        self.objects.insert(key.to_owned(), Object::new(bytes.to_vec(), metadata));
+    }
+
+    /// What anybody writes now.
+    pub fn write(&mut self, key: &str, bytes: Vec<u8>, metadata: BTreeMap<String, String>) {
+        self.writes += 1;
+        self.objects.insert(key.to_owned(), Object { written: BEGIN + self.writes, ..Object::new(bytes, metadata) });
     }
 }
 
@@ -64,7 +97,11 @@ impl Object {
     fn new(bytes: Vec<u8>, metadata: BTreeMap<String, String>) -> Self {
         let etag = format!("\"{}\"", &blake3::hash(&bytes).to_hex()[..32]);
         let crc = Crc::of(&bytes).text();
-        Self { bytes, etag, metadata, crc, is_old: false }
+        Self { bytes, etag, metadata, crc, written: 0 }
+    }
+
+    fn time(&self, format: DateTimeFormat) -> String {
+        DateTime::from_secs(self.written).fmt(format).unwrap()
     }
 }
 
@@ -75,18 +112,11 @@ pub struct Service {
     state: Arc<Mutex<State>>,
     /// Requests that come late: the answer to the first one of a method whose key has this in it is made once the others let it.
     late: Arc<Mutex<Option<Late>>>,
+    is_over: Arc<AtomicBool>,
 }
 
 /// Whose it is, its method, a piece of its key, and who lets it go on.
 type Late = (&'static str, &'static str, &'static str, Receiver<()>);
-
-struct Request {
-    method: String,
-    key: String,
-    query: BTreeMap<String, String>,
-    headers: BTreeMap<String, String>,
-    body: Vec<u8>,
-}
 
 struct Answer {
     status: u16,
@@ -106,15 +136,25 @@ fn error(status: u16, code: &str) -> Answer {
 impl Service {
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let service = Self { endpoint: format!("http://{}", listener.local_addr().unwrap()), state: Arc::default(), late: Arc::default() };
+        let endpoint = format!("http://{}", listener.local_addr().unwrap());
+        let service = Self { endpoint, state: Arc::default(), late: Arc::default(), is_over: Arc::default() };
         let served = service.clone();
         std::thread::spawn(move || {
             for socket in listener.incoming().flatten() {
+                if served.is_over.load(Ordering::SeqCst) {
+                    return;
+                }
                 let served = served.clone();
                 std::thread::spawn(move || served.serve(&socket));
             }
         });
         service
+    }
+
+    /// Takes no connections any more; those that there are stay.
+    pub fn end(&self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        let _ = TcpStream::connect(self.endpoint.trim_start_matches("http://"));
     }
 
     pub fn state(&self) -> MutexGuard<'_, State> {
@@ -157,7 +197,18 @@ impl Service {
             let host = request.headers.get("host").cloned().unwrap_or_default();
             let is_own = self.endpoint.ends_with(&host);
             let mut state = self.state();
-            let answered = if state.is_strict && !is_own { error(403, "AccessDenied") } else { state.answer(&request) };
+            let fault = state.faults.next(request.operation());
+            let answered = match fault {
+                Some(Fault::Refused(status, code)) => error(status, code),
+                Some(Fault::Cut) => return,
+                _ if !state.only.is_empty() && state.only != request.by() => return,
+                _ if state.is_strict && !is_own => error(403, "AccessDenied"),
+                _ => state.answer(&request),
+            };
+            if matches!(fault, Some(Fault::Lost | Fault::Halved)) && request.operation() == "CreateMultipartUpload" {
+                let id = state.last_upload();
+                state.uploads.entry(id).and_modify(|upload| upload.is_unknown = true);
+            }
             drop(state);
             let Answer { status, headers, body } = answered;
             *self.state().moved.entry(host).or_default() += request.body.len() + if request.method == "GET" { body.len() } else { 0 };
@@ -169,7 +220,13 @@ impl Service {
             }
             text.push_str("\r\n");
             let body = if length.is_some() { &body[..] } else { b"" };
-            if (&*socket).write_all(&[text.as_bytes(), body].concat()).is_err() {
+            let answer = [text.as_bytes(), body].concat();
+            let sent = match fault {
+                Some(Fault::Lost) => 0,
+                Some(Fault::Halved) => text.len() - 1 + body.len() / 2,
+                _ => answer.len(),
+            };
+            if (&*socket).write_all(&answer[..sent]).is_err() || sent < answer.len() {
                 return;
             }
         }
@@ -177,20 +234,13 @@ impl Service {
 }
 
 impl State {
+    fn last_upload(&self) -> String {
+        format!("upload-{}", self.next)
+    }
+
     fn answer(&mut self, request: &Request) -> Answer {
         let (key, upload) = (request.key.as_str(), request.query.get("uploadId").cloned());
-        let operation = match (request.method.as_str(), &upload) {
-            ("PUT", Some(_)) => "UploadPart",
-            ("PUT", None) => "PutObject",
-            ("POST", Some(_)) => "CompleteMultipartUpload",
-            ("POST", None) => "CreateMultipartUpload",
-            ("DELETE", Some(_)) => "AbortMultipartUpload",
-            ("DELETE", None) => "DeleteObject",
-            ("HEAD", _) => "HeadObject",
-            ("GET", Some(_)) => "ListParts",
-            ("GET", None) if key.is_empty() => "ListObjectsV2",
-            _ => "GetObject",
-        };
+        let operation = request.operation();
         *self.calls.entry(operation).or_default() += 1;
         if self.is_gone {
             return error(404, "NoSuchBucket");
@@ -242,8 +292,9 @@ impl State {
                     return error(400, "BadDigest");
                 }
                 let etag = object.etag.clone();
-                self.objects.insert(key.to_owned(), object);
+                let metadata = object.metadata;
                 self.uploads.remove(&upload_id(upload_of(request)));
+                self.write(key, object.bytes, metadata);
                 answer(200, &[], format!("<CompleteMultipartUploadResult><ETag>{etag}</ETag></CompleteMultipartUploadResult>"))
             }
             ("AbortMultipartUpload", Some(_)) => {
@@ -252,8 +303,10 @@ impl State {
             }
             ("CreateMultipartUpload", _) => {
                 self.next += 1;
-                let id = format!("upload-{}", self.next);
-                self.uploads.insert(id.clone(), Upload { key: key.to_owned(), metadata: metadata(), parts: BTreeMap::new() });
+                let id = self.last_upload();
+                let (key, metadata, parts) = (key.to_owned(), metadata(), BTreeMap::new());
+                let by = request.by().to_owned();
+                self.uploads.insert(id.clone(), Upload { key, metadata, parts, is_unknown: false, by });
                 answer(200, &[], format!("<InitiateMultipartUploadResult><UploadId>{id}</UploadId></InitiateMultipartUploadResult>"))
             }
             ("PutObject", _) if is_other => match self.objects.contains_key(key) {
@@ -265,7 +318,7 @@ impl State {
             }
             ("PutObject", _) => {
                 let etag = sent.etag.clone();
-                self.objects.insert(key.to_owned(), sent);
+                self.write(key, sent.bytes, sent.metadata);
                 answer(200, &[("etag", &etag)], "")
             }
             ("DeleteObject", _) if is_other => error(412, "PreconditionFailed"),
@@ -291,8 +344,9 @@ impl State {
             .by_ref()
             .take(most)
             .map(|(key, object)| {
-                let (key, etag, size) = (percent::encode(key.as_bytes()), &object.etag, object.bytes.len());
-                format!("<Contents><Key>{key}</Key><ETag>{etag}</ETag><Size>{size}</Size></Contents>")
+                let (key, etag, size, time) =
+                    (percent::encode(key.as_bytes()), &object.etag, object.bytes.len(), object.time(DateTimeFormat::DateTime));
+                format!("<Contents><Key>{key}</Key><LastModified>{time}</LastModified><ETag>{etag}</ETag><Size>{size}</Size></Contents>")
             })
             .collect();
         let more = found.next().is_some();
@@ -305,8 +359,7 @@ impl State {
             return error(412, "PreconditionFailed");
         }
         let mut headers = vec![("etag".to_owned(), object.etag.clone()), ("x-amz-checksum-crc64nvme".to_owned(), object.crc.clone())];
-        let written = if object.is_old { "Thu, 01 Jan 1970 00:00:00 GMT" } else { "Sat, 01 Jan 2000 00:00:00 GMT" };
-        headers.push(("last-modified".to_owned(), written.to_owned()));
+        headers.push(("last-modified".to_owned(), object.time(DateTimeFormat::HttpDate)));
         headers.extend(object.metadata.iter().map(|(name, value)| (format!("x-amz-meta-{name}"), value.clone())));
         if request.method == "HEAD" {
             headers.push(("content-length".to_owned(), object.bytes.len().to_string()));
@@ -327,36 +380,4 @@ fn upload_of(request: &Request) -> &str {
 
 fn upload_id(id: &str) -> String {
     id.to_owned()
-}
-
-fn decoded(text: &str) -> String {
-    let upper: String = text.to_owned();
-    String::from_utf8(percent::decode(&upper).unwrap()).unwrap()
-}
-
-fn read(reader: &mut impl BufRead, socket: &TcpStream) -> Option<Request> {
-    let mut line = String::new();
-    reader.read_line(&mut line).ok().filter(|count| *count > 0)?;
-    let mut words = line.split(' ');
-    let (method, target) = (words.next()?.to_owned(), words.next()?.to_owned());
-    let (path, query) = target.split_once('?').unwrap_or((&target, ""));
-    let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-    let query = pairs.map(|(name, value)| (decoded(name), decoded(value))).collect();
-    let mut headers = BTreeMap::new();
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line).ok()?;
-        let Some((name, value)) = line.trim_end().split_once(':') else { break };
-        headers.insert(name.to_lowercase(), value.trim().to_owned());
-    }
-    if headers.contains_key("expect") {
-        let mut writer: &TcpStream = socket;
-        writer.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").ok()?;
-    }
-    let length = headers.get("content-length").map_or(0, |length| length.parse().unwrap());
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).ok()?;
-    // After the bucket.
-    let key = decoded(path.splitn(3, '/').nth(2).unwrap_or_default());
-    Some(Request { method, key, query, headers, body })
 }
