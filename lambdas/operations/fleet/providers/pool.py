@@ -97,8 +97,8 @@ def _leased(
         leases, _ = world.pool.standing(node)
         port = free_port(frozenset(one.port for one in leases if one.holds_port))
         change = pool_life.give(node, settings.leases_per_node)
-        # Of an earlier run of the transfer, which the node has yet to stop.
-        still_runs = any(one.relay_id == relay_id and one.holds_port for one in leases if one.transfer_id == name)
+        # Of an earlier run of the transfer, which the node has yet to stop: a node runs one daemon of a transfer.
+        still_runs = any(one.transfer_id == name and one.holds_port for one in leases)
         if port is None or change is None or still_runs:
             passed.add(node.instance_id)
             continue
