@@ -82,7 +82,7 @@ def _leased(
     world: World, transfer: AcceptedTransfer, stage: Stage, place_of: tuple[int, int], without: set[str]
 ) -> Node | None:
     slot, generation = place_of
-    name, relay_id = transfer.transfer_id, stage.node_id(slot, generation)
+    name = transfer.transfer_id
     settings = world.env.pool_regions[stage.region]
     passed = set(without)
     for _ in range(_ATTEMPTS):
