@@ -30,7 +30,7 @@ export CDK_HOME := $(CURDIR)/.cache/cdk
 # Without bytecode each local cloud compiles its packages anew, 3 s of a core.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo demo-hdfs check test lint structure lane-clouds lane-daemon lane-checks test-python test-together test-alone test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos kerberos faults model seats long-run mutants fuzz daemon daemon-arm64 synth release release-check userlands bench bench-control bench-first-byte bench-cost bench-data-plane bench-datasets bench-estimate bench-fleet bench-faults bench-scale bench-sets bench-buckets bench-ways bench-hdfs bench-versitygw bench-routes bench-routes-emulated bench-staged lab lab-pages figures diagram aws-smoke clean down
+.PHONY: help setup demo demo-hdfs check test lint structure lane-clouds lane-daemon lane-checks test-python test-together test-alone test-runtime test-dynamodb-local test-infra test-daemon privileges browser screenshots chaos kerberos faults model seats long-run mutants fuzz daemon daemon-arm64 synth release release-check userlands bench bench-control bench-first-byte bench-cost bench-data-plane bench-datasets bench-estimate bench-fleet bench-faults bench-scale bench-sets bench-buckets bench-ways bench-hdfs bench-versitygw bench-routes bench-routes-emulated bench-pool bench-staged lab lab-pages figures diagram aws-smoke clean down
 
 help:  ## Show this list
 	@grep -E '^[a-z0-9-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -333,6 +333,10 @@ bench-staged: synth  ## The dissertation's staged copy between two real Hadoops,
 bench-routes-emulated: synth $(LABORATORY)  ## The same with real bytes: Figure 9, pairs of the measured map, whole transfers; an hour (needs root)
 	@status=0; $(RUN) python -m bench.routes.emulated $(ARGS) || status=$$?; \
 	  $(UV) run --frozen --isolated --no-default-groups --group figures python -m bench.routes.emulated.plots; exit $$status
+
+bench-pool: synth  ## A pool that many users share: planned, simulated, and with real bytes; draws its plots (needs root)
+	@status=0; $(RUN) python -m bench.pool $(ARGS) || status=$$?; \
+	  $(UV) run --frozen --isolated --no-default-groups --group figures python -m bench.pool.plots; exit $$status
 
 diagram: synth  ## Draw the picture of docs/architecture.md from the deployed names
 	@$(RUN) python tools/data_flow.py

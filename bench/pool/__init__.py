@@ -1,1 +1,1 @@
-"""A standing pool, planned and simulated by the core's own functions; nothing is sent."""
+"""A standing pool, planned and simulated by the core's own functions, and measured with real bytes (`real`)."""

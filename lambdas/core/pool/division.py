@@ -36,7 +36,9 @@ def divided(
     `before`: of the last division. A tenant without terms has the usual ones.
     """
     every = {lease_key(lease): (node, lease) for node, lease in leases if lease.is_live or lease.holds_port}
-    shares = {key: counted(share_of(lease, before), lease.bytes, now) for key, (_, lease) in every.items()}
+    shares = {
+        key: counted(share_of(lease, before), lease, node.capacity_mb_s, now) for key, (node, lease) in every.items()
+    }
     live = {key: pair for key, pair in every.items() if pair[1].is_live}
     rates = _rates(live, shares, terms)
     bounds = {f"node {node.node_id}": node.capacity_mb_s for node, _ in every.values()}

@@ -163,17 +163,21 @@ def _path(
 
 
 def _fill(rates: Rates, most: Mapping[str, float], capacities: Mapping[str, float]) -> None:
-    """Give what nodes have left to whoever has less than their most, those with the smallest part of it first."""
+    """Give what nodes have left to whoever has less than their most: on each node all have the same part of what is
+    left, as far as they lack it. Nodes with the least left come first, since others can give more of what is lacking.
+    """
     left = {node: capacities[node] - used for node, used in _used(rates).items()}
     lacking = {transfer: most[transfer] - sum(row.values()) for transfer, row in rates.items()}
-    hungry = [
-        transfer for transfer, lack in lacking.items() if lack > 0 and any(left[node] > 0 for node in rates[transfer])
-    ]
-    for transfer in sorted(hungry, key=lambda name: (sum(rates[name].values()), name)):
-        row = rates[transfer]
-        for node in sorted(row, key=lambda name: -left[name]):
-            more = min(lacking[transfer], left[node])
-            if more > 0:
-                row[node] += more
-                left[node] -= more
-                lacking[transfer] -= more
+    hungry: dict[str, list[str]] = {}
+    for transfer, row in rates.items():
+        if lacking[transfer] > 0:
+            for node in row:
+                if left[node] > 0:
+                    hungry.setdefault(node, []).append(transfer)
+    for node in sorted(hungry, key=lambda name: (left[name], name)):
+        waiting = sorted(hungry[node], key=lambda name: (lacking[name], name))
+        for index, transfer in enumerate(waiting):
+            more = min(max(lacking[transfer], 0.0), left[node] / (len(waiting) - index))
+            rates[transfer][node] += more
+            left[node] -= more
+            lacking[transfer] -= more

@@ -159,7 +159,12 @@ def _settled(world: World, node: PoolNode) -> int:
 
 
 def _is_over(world: World, lease: Lease) -> bool:
-    """Nobody uses it: its transfer is over, or the relay that it stands for has ended or was never written."""
+    """Nobody uses it: its transfer is over, its relay has ended or was never written, or its node has stopped it.
+
+    A node stops what nobody has renewed for too long, and does not start it again.
+    """
+    if not lease.holds_port:
+        return True
     record = world.transfers.get(lease.transfer_id)
     if record is None or record.closed:
         return True

@@ -111,7 +111,7 @@ def _leased(
     world: World, transfer: AcceptedTransfer, stage: Stage, place_of: tuple[int, int], without: set[str]
 ) -> Node | None:
     slot, generation = place_of
-    name, relay_id = transfer.transfer_id, stage.node_id(slot, generation)
+    name = transfer.transfer_id
     settings = world.env.pool_regions[stage.region]
     passed = set(without)
     for _ in range(_ATTEMPTS):
@@ -126,8 +126,8 @@ def _leased(
         leases, _ = world.pool.standing(node)
         port = free_port(frozenset(one.port for one in leases if one.holds_port))
         change = pool_life.give(node, settings.leases_per_node)
-        # Of an earlier run of the transfer, which the node has yet to stop.
-        still_runs = any(one.relay_id == relay_id and one.holds_port for one in leases if one.transfer_id == name)
+        # Of an earlier run of the transfer, which the node has yet to stop: a node runs one daemon of a transfer.
+        still_runs = any(one.transfer_id == name and one.holds_port for one in leases)
         if port is None or change is None or still_runs:
             passed.add(node.instance_id)
             continue

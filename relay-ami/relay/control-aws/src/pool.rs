@@ -1,5 +1,6 @@
 //! What a node of the pool reads and says: items under its own ARN, which is all that its role reaches.
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use super::answers::{conditional, failed, malformed};
@@ -46,10 +47,12 @@ pub struct Lease {
     /// Sort key of its item.
     pub record: String,
     pub transfer: TransferId,
+    /// The node's, when the lease was given: of two leases of one transfer the later one counts.
+    pub epoch: u64,
     /// Relay command, base64url of its JSON; None before the sender's key is known.
     pub command: Option<String>,
-    /// What its daemon may send; None: whatever it can.
-    pub limit: Option<Limit>,
+    /// What its daemon may send.
+    pub limit: Limit,
     /// MB/s to which it falls back when the limit has ended.
     pub guarantee: f64,
     /// The node ends the lease by itself then.
@@ -72,8 +75,8 @@ impl Lease {
     /// What its daemon may send at `now`, MB/s, if nothing newer is known: after the limit's end the guarantee, and never more than the
     /// limit, as others may have been given the rest meanwhile. `core/pool/pool_node.py` says the same.
     #[must_use]
-    pub fn may_send(&self, now: f64) -> Option<f64> {
-        self.limit.map(|limit| if now < limit.until { limit.mb_s } else { limit.mb_s.min(self.guarantee) })
+    pub const fn may_send(&self, now: f64) -> f64 {
+        if now < self.limit.until { self.limit.mb_s } else { self.limit.mb_s.min(self.guarantee) }
     }
 }
 
@@ -83,6 +86,8 @@ pub struct Standing {
     pub leases: Vec<Lease>,
     /// Unix seconds until which the pool wants the node.
     pub wanted_until: f64,
+    /// Records of leases that cannot be read, and why. Nothing of them runs: what they may send is not known.
+    pub unreadable: BTreeMap<String, String>,
 }
 
 /// What a node says of a lease.
@@ -113,7 +118,7 @@ impl NodeItems {
         Ok(Self { calls, client, place })
     }
 
-    /// Reads all of them; leases that cannot be read are left out, and logged.
+    /// Reads all of them.
     pub fn read(&self) -> Result<Standing> {
         let what = "read the node's items";
         let query = self.client.query().table_name(&self.place.table).consistent_read(true);
@@ -123,9 +128,9 @@ impl NodeItems {
         for item in found.items() {
             match text_of(item, "record") {
                 Some(KEEPALIVE) => standing.wanted_until = number_of(item, "until").unwrap_or_default(),
-                Some(record) if record.starts_with(LEASE) => match lease(record, item) {
+                Some(record) if record.starts_with(LEASE) => match lease(&self.place, record, item) {
                     Ok(lease) => standing.leases.push(lease),
-                    Err(error) => tracing::error!(record, %error, "a lease that cannot be read is left alone"),
+                    Err(error) => drop(standing.unreadable.insert(record.to_owned(), error.to_string())),
                 },
                 _ => {}
             }
@@ -175,15 +180,24 @@ impl NodeItems {
     }
 }
 
-fn lease(record: &str, item: &Item) -> Result<Lease> {
+/// A lease that is this node's, and whose parts agree: whatever else the table has, nothing is started for it.
+fn lease(place: &NodePlace, record: &str, item: &Item) -> Result<Lease> {
     let missing = |name: &str| malformed(record, format!("{name} is missing, or of another kind"));
-    let transfer = text_of(item, "transferId").ok_or_else(|| missing("transferId"))?;
+    let named = |name: &str| text_of(item, name).ok_or_else(|| missing(name));
+    let (transfer, relay, node) = (named("transferId")?, named("relayId")?, named("nodeId")?);
+    if record != format!("{LEASE}{transfer}#{relay}") {
+        return Err(malformed(record, format!("transferId is {transfer} and relayId {relay}; the record must name both")));
+    }
+    if place.machine.rsplit('/').next() != Some(node) {
+        return Err(malformed(record, format!("nodeId is {node}; this is {}", place.machine)));
+    }
     Ok(Lease {
         record: record.to_owned(),
         transfer: TransferId::new(transfer).map_err(|why| malformed(record, why))?,
+        epoch: whole_of(item, "epoch").ok_or_else(|| missing("epoch"))?,
         command: text_of(item, "command").map(str::to_owned),
-        limit: item.get("limit").and_then(|limit| limit.as_m().ok()).and_then(limit),
-        guarantee: number_of(item, "guaranteeMBps").unwrap_or_default(),
+        limit: item.get("limit").and_then(|limit| limit.as_m().ok()).and_then(limit).ok_or_else(|| missing("limit"))?,
+        guarantee: number_of(item, "guaranteeMBps").filter(|mb_s| *mb_s >= 0.0).unwrap_or_default(),
         until: number_of(item, "until").ok_or_else(|| missing("until"))?,
         is_ended: item.contains_key("endedAt"),
         is_stopped: item.contains_key("stoppedAt"),
@@ -191,8 +205,8 @@ fn lease(record: &str, item: &Item) -> Result<Lease> {
 }
 
 fn limit(map: &Item) -> Option<Limit> {
-    let number = map.get("number")?.as_n().ok()?.parse().ok()?;
-    Some(Limit { number, mb_s: number_of(map, "MBps")?, until: number_of(map, "until")? })
+    let mb_s = number_of(map, "MBps").filter(|mb_s| *mb_s >= 0.0)?;
+    Some(Limit { number: whole_of(map, "number")?, mb_s, until: number_of(map, "until")? })
 }
 
 fn text_of<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
@@ -200,6 +214,10 @@ fn text_of<'a>(item: &'a Item, name: &str) -> Option<&'a str> {
 }
 
 fn number_of(item: &Item, name: &str) -> Option<f64> {
+    item.get(name)?.as_n().ok()?.parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+fn whole_of(item: &Item, name: &str) -> Option<u64> {
     item.get(name)?.as_n().ok()?.parse().ok()
 }
 
@@ -217,6 +235,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
+    use aws_sdk_dynamodb::types::AttributeValue;
 
     #[test]
     fn a_place_has_three_parts() {
@@ -226,25 +245,79 @@ mod tests {
         assert!("us-west-2 cpt-pool i-1".parse::<NodePlace>().unwrap_err().contains("no ARN"));
     }
 
+    const RECORD: &str = "lease#first#source-1-0";
+
+    fn place() -> NodePlace {
+        "us-west-2 cpt-pool arn:aws:ec2:us-west-2:000000000000:instance/i-1".parse().unwrap()
+    }
+
+    fn map<const N: usize>(entries: [(&str, AttributeValue); N]) -> Item {
+        entries.map(|(name, value)| (name.to_owned(), value)).into()
+    }
+
+    fn limit_of(mb_s: &str) -> AttributeValue {
+        AttributeValue::M(map([("number", number(3)), ("MBps", number(mb_s)), ("until", number(100))]))
+    }
+
+    fn written() -> Item {
+        map([
+            ("transferId", text("first")),
+            ("relayId", text("source-1-0")),
+            ("nodeId", text("i-1")),
+            ("epoch", number(7)),
+            ("until", number("1700000000.5")),
+            ("limit", limit_of("12.5")),
+        ])
+    }
+
     #[test]
     fn a_lease_is_read_from_its_item() {
-        let mut item: Item =
-            [("transferId", text("first")), ("until", number("1700000000.5"))].map(|(name, value)| (name.to_owned(), value)).into();
-        let read = super::lease("lease#first", &item).unwrap();
-        assert_eq!((read.until, &read.command, read.is_ended, read.is_stopped), (1_700_000_000.5, &None, false, false));
-        assert_eq!(read.may_send(0.0), None);
-        let limit: Item =
-            [("number", number(3)), ("MBps", number("12.5")), ("until", number(100))].map(|(name, value)| (name.to_owned(), value)).into();
-        item.insert("limit".to_owned(), aws_sdk_dynamodb::types::AttributeValue::M(limit));
-        item.insert("guaranteeMBps".to_owned(), number(2));
-        let read = super::lease("lease#first", &item).unwrap();
-        assert_eq!((read.may_send(99.0), read.may_send(100.0)), (Some(12.5), Some(2.0)));
-        item.insert("endedAt".to_owned(), number(5));
-        item.insert("command".to_owned(), text("e30"));
-        let read = lease("lease#first", &item).unwrap();
+        let mut item = written();
+        let read = lease(&place(), RECORD, &item).unwrap();
+        assert_eq!((read.until, read.epoch, &read.command), (1_700_000_000.5, 7, &None));
+        assert_eq!((read.is_ended, read.is_stopped), (false, false));
+        assert_eq!((read.may_send(99.0), read.may_send(100.0)), (12.5, 0.0));
+        for (name, value) in [("guaranteeMBps", number(2)), ("endedAt", number(5)), ("command", text("e30"))] {
+            item.insert(name.to_owned(), value);
+        }
+        let read = lease(&place(), RECORD, &item).unwrap();
+        assert_eq!((read.may_send(99.0), read.may_send(100.0)), (12.5, 2.0));
         assert_eq!((read.command.as_deref(), read.is_ended), (Some("e30"), true));
-        item.remove("until");
-        assert!(lease("lease#first", &item).unwrap_err().to_string().contains("until"));
+    }
+
+    #[test]
+    fn a_table_that_lies_starts_nothing() {
+        for name in ["transferId", "relayId", "nodeId", "epoch", "until", "limit"] {
+            let mut item = written();
+            item.remove(name);
+            assert!(lease(&place(), RECORD, &item).unwrap_err().to_string().contains(name), "{name}");
+        }
+        let lies = [
+            ("transferId", text("other")),
+            ("relayId", text("source-2-0")),
+            ("nodeId", text("i-2")),
+            ("nodeId", text("")),
+            ("epoch", number(-1)),
+            ("until", text("never")),
+            ("until", number("NaN")),
+            ("until", number("1e999")),
+            ("limit", text("none")),
+            ("limit", limit_of("-1")),
+            ("limit", limit_of("1e999")),
+            ("limit", AttributeValue::M(map([("number", number(3)), ("MBps", number(1))]))),
+        ];
+        for (name, value) in lies {
+            let mut item = written();
+            item.insert(name.to_owned(), value.clone());
+            assert!(lease(&place(), RECORD, &item).is_err(), "{name} is {value:?}");
+        }
+        // A folder of its own is named after it.
+        let mut item = written();
+        item.insert("transferId".to_owned(), text("../first"));
+        assert!(lease(&place(), "lease#../first#source-1-0", &item).is_err());
+        let mut item = written();
+        item.insert("guaranteeMBps".to_owned(), number(-1));
+        assert!(lease(&place(), RECORD, &item).unwrap().may_send(100.0) == 0.0);
     }
 
     #[test]

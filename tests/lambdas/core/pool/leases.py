@@ -26,7 +26,7 @@ def node(number: int = 1, leases: int = 1, **changes: Any) -> PoolNode:
 
 
 def lease(transfer: str, on: PoolNode, mb_s: float = 100.0, **changes: Any) -> Lease:
-    """Given at 0, and applied by the node."""
+    """Given at 0, applied by the node, and listening at once."""
     fields = {
         "transfer_id": transfer,
         "node_id": on.node_id,
@@ -37,6 +37,7 @@ def lease(transfer: str, on: PoolNode, mb_s: float = 100.0, **changes: Any) -> L
         "until": 240.0,
         "epoch": 1,
         "given_at": 0.0,
+        "listening_at": 0.0,
         "applied": 1,
     }
     return Lease(**{**fields, **changes})

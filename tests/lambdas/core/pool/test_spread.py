@@ -43,6 +43,14 @@ def test_nobody_has_more_than_they_can_use() -> None:
     assert spread({"a": 0.0}, {"a": 0.0}, {"a": ("n1",)}, NODES) == {("a", "n1"): 0.0}
 
 
+def test_what_nobody_asks_for_is_given_to_all_alike() -> None:
+    shares = {"a": 2.0, "b": 1.0, "c": 3.0}
+    tops = {"a": 100.0, "b": 100.0, "c": 4.0}
+    rates = spread(shares, tops, dict.fromkeys(shares, ("n1",)), NODES)
+    # 94 are left: c lacks 1, and the others have half of 93 each.
+    assert rates == pytest.approx({("a", "n1"): 48.5, ("b", "n1"): 47.5, ("c", "n1"): 4.0})
+
+
 def test_a_node_that_nobody_knows_is_an_error() -> None:
     with pytest.raises(KeyError):
         carried(("n1", "n9"), NODES)

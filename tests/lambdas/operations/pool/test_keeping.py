@@ -11,6 +11,7 @@ from lambdas.core.pool.pool_node import PoolNode
 from lambdas.core.pool.price_wait import PriceWait
 from lambdas.core.record import transfer_life
 from lambdas.handlers.states.spawn_relays import SpawnInput, spawn_relays
+from lambdas.operations.fleet.providers.pool import LEASE_SECONDS
 from lambdas.operations.pool import keeping, sharing
 from tests.lambdas import pools
 from tests.lambdas.builders import SHARED, WEST, estimate, transfer
@@ -191,6 +192,18 @@ def test_a_lease_whose_relay_was_never_written_is_taken_back() -> None:
     cloud.nodes.forget("first")
     keep(cloud, 70)
     assert states(cloud)[0] == "FREE"
+
+
+def test_a_lease_that_its_node_has_stopped_while_nobody_looked_is_taken_back() -> None:
+    cloud = cloud_with()
+    free(cloud)
+    lease(cloud)
+    cloud.clock.sleep(LEASE_SECONDS)
+    relay = next(relay for relay in cloud.nodes.of("first") if relay.provider == "pool")
+    cloud.pool.stops(relay, cloud.clock.now())
+    keep(cloud)
+    assert states(cloud) == ["FREE"]
+    assert not any(one.is_live for one in cloud.pool.leases.values())
 
 
 def test_nodes_above_what_is_wanted_drain_after_the_idle_seconds_and_end() -> None:

@@ -3,7 +3,7 @@
 //! The script that does so is the one of the Run Command documents, so a lease's daemon has their properties, and no right that a
 //! relay of one transfer does not have. This process reads items and starts scripts; data passes through it never.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
@@ -23,6 +23,8 @@ use cpt_relay::thread;
 
 /// Between two looks at the items: a lease's relay is to be there a second after its transfer's first byte.
 const LOOK: Duration = Duration::from_millis(500);
+/// The same while a lease waits for its command, or a script runs: for a lease this is some seconds.
+const LOOK_SOON: Duration = Duration::from_millis(100);
 /// Between two words that the node lives: the pool's own look is each minute.
 const SAYING: Duration = Duration::from_secs(10);
 /// Between two words about the bytes of a lease; that it applies a limit is said at once.
@@ -43,12 +45,19 @@ pub(super) fn serve(options: &Options) -> Result<ExitCode, CliError> {
     let lifetime = options.seconds.map(|seconds| Lifetime::new(Duration::from_secs_f64(seconds)));
     let home = std::env::var_os("CPT_HOME").map_or_else(|| PathBuf::from("/opt/cpt"), PathBuf::from);
     let mut server = Server { script: script.clone(), run: home.join("run"), leases: HashMap::new(), steered: HashMap::new() };
-    let (mut said_at, mut renewed_at) = (None, None);
+    let (mut said_at, mut renewed_at, mut unreadable) = (None, None, BTreeMap::new());
+    let mut look = LOOK;
     loop {
         watchdog::give_sign();
         match items.read() {
             Ok(standing) => {
+                // Each look finds the same ones.
+                if unreadable != standing.unreadable {
+                    unreadable.clone_from(&standing.unreadable);
+                    tracing::error!(?unreadable, "nothing runs of leases that cannot be read");
+                }
                 let told = server.look(&standing, now());
+                look = if server.is_busy(&standing, now()) { LOOK_SOON } else { LOOK };
                 for (record, said) in told {
                     tracing::info!(record, ?said, "lease");
                     // What is not written now is said again at the next look.
@@ -77,7 +86,7 @@ pub(super) fn serve(options: &Options) -> Result<ExitCode, CliError> {
                 Err(error) => tracing::warn!(%error, "not said"),
             }
         }
-        if stop.sleep(LOOK) {
+        if stop.sleep(look) {
             return Ok(ExitCode::SUCCESS);
         }
     }
@@ -128,11 +137,18 @@ impl Server {
     /// Starts and stops what is due, and returns what there is to say.
     fn look(&mut self, standing: &Standing, now: f64) -> Vec<(String, Word)> {
         for lease in &standing.leases {
-            let is_wanted = is_wanted(lease, now);
-            if is_wanted {
-                self.steer(lease, now);
+            let later = is_wanted(lease, now).then(|| later_one(lease, standing, now)).flatten();
+            if let Some(later) = later {
+                self.give_way(lease, later);
+            } else if is_wanted(lease, now) {
+                // One unit, one folder and one limit of a transfer: another lease of it stops first.
+                if !self.is_held(lease) {
+                    self.steer(lease, now);
+                    self.step(lease, true);
+                }
+            } else {
+                self.step(lease, false);
             }
-            self.step(lease, is_wanted);
         }
         self.steered.retain(|record, _| standing.leases.iter().any(|lease| lease.record == *record));
         // An item that has gone is nobody's lease any more.
@@ -155,6 +171,12 @@ impl Server {
         self.leases.iter().filter_map(|(record, (_, step))| Some((record.clone(), word(step)?))).collect()
     }
 
+    /// Whether something is about to change that a transfer waits for.
+    fn is_busy(&self, standing: &Standing, now: f64) -> bool {
+        let awaits = |lease: &Lease| lease.command.is_none() && !lease.is_ended && now < lease.until;
+        standing.leases.iter().any(awaits) || self.leases.values().any(|(_, step)| matches!(step, Step::Starting(_) | Step::Stopping(_)))
+    }
+
     /// The table has it.
     fn was_told(&mut self, record: &str, said: &Word) {
         if let Some((_, Step::Started(word) | Step::Stopped(word))) = self.leases.get_mut(record)
@@ -167,9 +189,9 @@ impl Server {
     /// Tells the daemon of a lease what it may send, before it starts and whenever that changes.
     fn steer(&mut self, lease: &Lease, now: f64) {
         let folder = self.run.join(lease.transfer.as_str());
-        let limit = lease.may_send(now).map(|mb_s| format!("{}", mb_s * MEGABITS));
+        let text = format!("{}", lease.may_send(now) * MEGABITS);
         let steered = self.steered.entry(lease.record.clone()).or_default();
-        if let Some(text) = limit.filter(|text| steered.limit.as_ref() != Some(text)) {
+        if steered.limit.as_ref() != Some(&text) {
             let written = std::fs::create_dir_all(&folder).and_then(|()| steering::write(&folder, steering::LIMIT_FILE, &text));
             match written {
                 Ok(()) => steered.limit = Some(text),
@@ -181,7 +203,7 @@ impl Server {
     /// Limits that daemons apply, and bytes that they have moved, of leases of which that is to be said.
     fn counted(&self, standing: &Standing) -> Vec<(String, u64, u64)> {
         let of = |lease: &Lease| {
-            let number = lease.limit?.number;
+            let number = lease.limit.number;
             let (applied, bytes) = steering::applied(&self.run.join(lease.transfer.as_str()))?;
             let steered = self.steered.get(&lease.record)?;
             if steered.limit.as_ref() != Some(&applied) {
@@ -205,11 +227,30 @@ impl Server {
         }
     }
 
+    /// Stops a lease for a later one of its transfer, or does not start it, and says why.
+    fn give_way(&mut self, lease: &Lease, later: &Lease) {
+        let why = format!("{} is another lease of the transfer on this node, and a later one", later.record);
+        let next = match self.leases.remove(&lease.record) {
+            None => Step::Stopped(Some(Word::Failed(why))),
+            Some((_, stopped @ Step::Stopped(_))) => stopped,
+            Some((_, step)) => self.stopped(lease, step),
+        };
+        self.leases.insert(lease.record.clone(), (lease.clone(), next));
+    }
+
+    /// Whether another lease of the transfer has its unit.
+    fn is_held(&self, lease: &Lease) -> bool {
+        let others = self.leases.values().filter(|(other, _)| other.transfer == lease.transfer && other.record != lease.record);
+        others.into_iter().any(|(_, step)| !matches!(step, Step::Stopped(_)))
+    }
+
     fn step(&mut self, lease: &Lease, is_wanted: bool) {
         let next = match self.leases.remove(&lease.record) {
             // It may run: this process may have been started anew since.
             None if is_wanted => self.starting(lease),
             None if lease.is_stopped || !(lease.is_ended || lease.command.is_some()) => return,
+            // What runs by that name is the other one's.
+            None if self.is_held(lease) => Step::Stopped(Some(Word::Stopped)),
             None => self.stopping(lease),
             // Another run of the same transfer has a lease of the same name.
             Some((_, Step::Stopped(_))) if is_wanted => self.starting(lease),
@@ -266,6 +307,14 @@ impl Server {
 
 fn is_wanted(lease: &Lease, now: f64) -> bool {
     lease.command.is_some() && !lease.is_ended && !lease.is_stopped && now < lease.until
+}
+
+/// Of the leases of one transfer the one that counts, where that is another one than this: a table that was restored from an earlier
+/// state may have two.
+fn later_one<'a>(lease: &Lease, standing: &'a Standing, now: f64) -> Option<&'a Lease> {
+    let order = |one: &Lease| (one.epoch, one.record.clone());
+    let same = standing.leases.iter().filter(|other| other.transfer == lease.transfer && is_wanted(other, now));
+    same.filter(|other| order(other) > order(lease)).max_by_key(|other| order(other))
 }
 
 /// Why a script has failed; None where it has not.

@@ -139,6 +139,7 @@ def test_another_run_of_a_transfer_gets_a_lease_once_the_earlier_one_has_stopped
     record = estimated(cloud.world, "first")
     wanted = Lease("pool", 0, (1,))
     assert pool.lease(cloud.world, record, wanted) == [], "its daemon may still run"
+    assert pool.lease(cloud.world, record, Lease("pool", 0, (2,))) == [], "a node runs one daemon of a transfer"
     for relay in earlier:
         cloud.pool.stops(relay, cloud.clock.now())
     assert [relay.node_id for relay in pool.lease(cloud.world, record, wanted)] == ["source-1-0"]
