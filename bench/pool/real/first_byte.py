@@ -28,13 +28,21 @@ def first_byte() -> list[Result]:
             # The sender says so within some seconds.
             direct = place.account.cloud.wait_for(partial(_first_direct, place, name), PATIENCE_SECONDS)
             later.append(at - direct)
-            say(f"  {name}: {later[-1]:.2f} s")
+            say(f"  {name}: {later[-1]:.2f} s; {_steps(place, name, direct)}")
             place.cancel([arn])
     # Functions start with the first one.
     note = f"{', '.join(f'{seconds:.2f}' for seconds in later[1:])} s; the direct path has {DIRECT_MB_S:g} MB/s"
     return [
         Result("first byte through the pool, after the direct path's", median(later[1:]), "s", MOST_SECONDS, note=note)
     ]
+
+
+def _steps(place: Site, transfer: str, direct: float) -> str:
+    """When the last relay was told its keys, was seen to listen and joined, after the direct path's first byte."""
+    nodes = place.account.nodes(transfer)
+    moments = {"told": "onlineAt", "listens": "readyAt", "joined": "joinedAt"}
+    found = {step: [float(node[at]) for node in nodes if at in node] for step, at in moments.items()}
+    return ", ".join(f"{step} {max(times) - direct:.2f}" for step, times in found.items() if times)
 
 
 def _first_direct(place: Site, transfer: str) -> float | None:

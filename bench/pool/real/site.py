@@ -10,6 +10,7 @@ from time import monotonic, sleep
 from typing import Any
 
 from bench.estimate.site import make_image
+from bench.hdfs import buffers
 from bench.machine import workspace
 from bench.pool.real.counting import Counter, close_direct, namespace_of
 from lambdas.adapters.ec2 import POOL_TAG
@@ -203,7 +204,9 @@ def site(layout: Layout) -> Iterator[Site]:
             "bootSeconds": 0.5,
             "pollSeconds": 0.2,
         }
-        with LocalCloud(LocalConfig.model_validate(config), work / "state", templates) as cloud:
+        cloud = LocalCloud(LocalConfig.model_validate(config), work / "state", templates)
+        # With Linux's own buffers the lanes of a slow end take in a minute's work before they are slow themselves.
+        with buffers.scaled(cloud.state.network_prefix), cloud:
             found = Site(Account(cloud, work, (END_TYPE, END_TYPE)), layout, work)
             found.await_pool()
             yield found
