@@ -11,8 +11,8 @@ FIRST_SECONDS = 45.0
 FULL = 0.65
 # Who uses less may use somewhat more at the next look.
 ROOM = 1.5
-# Whoever stands still is to begin again: with 1 MB/s, on small nodes with less, or what a slow end's leases leave unused
-# would add up.
+# Whoever stands still is to begin again: with 1 MB/s, and on small nodes with less, or what the leases of a slow end
+# leave unused would add up.
 LEAST_MB_S = 1.0
 LEAST_OF_NODE = 0.01
 # A relay counts a byte as it comes and as it goes.
