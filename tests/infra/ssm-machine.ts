@@ -107,13 +107,16 @@ export function begin(document: Document, command: string): Begun {
   return { answer, hasEnded: () => child.exitCode !== null };
 }
 
+/** As long as a test may take: a script's start takes seconds where others build. */
+const LONGEST_MS = 110_000;
+
 /** A start of the relay that a tool holds until there is `go`; and what begins beside it, until that waits or has ended. */
 export async function beginWhileHeld(document: Document, command: string): Promise<[Begun, Begun]> {
   tool('flock', `echo asked >>"$CPT_HOME/locking"; exec $(PATH=/usr/bin:/bin; command -v flock) "$@"`);
   const held = begin('relay', '{"be":"ready"}');
-  await vi.waitUntil(() => existsSync(path.join(home, 'held')), 30_000);
+  await vi.waitUntil(() => existsSync(path.join(home, 'held')), LONGEST_MS);
   const beside = begin(document, command);
-  await vi.waitUntil(() => beside.hasEnded() || lines('locking').length === 2, 30_000);
+  await vi.waitUntil(() => beside.hasEnded() || lines('locking').length === 2, LONGEST_MS);
   writeFileSync(path.join(home, 'go'), '');
   return [held, beside];
 }

@@ -118,7 +118,7 @@ describe('scripts, run by sh', () => {
     tool(
       'mv',
       `case "$*" in *relay.json*) if mkdir "$CPT_HOME/held" 2>/dev/null; then
-         while [ ! -e "$CPT_HOME/go" ]; do sleep 0.01; done; fi;; esac; exec /bin/mv "$@"`,
+         while [ -d "$CPT_HOME" ] && [ ! -e "$CPT_HOME/go" ]; do sleep 0.01; done; fi;; esac; exec /bin/mv "$@"`,
     );
     const [first, second] = await beginWhileHeld('relay', '{"be":"ready"}');
     const answer = [0, '{"role":"relay"}\n'];
@@ -130,7 +130,7 @@ describe('scripts, run by sh', () => {
     // The start is held while it fetches the daemon.
     tool(
       'aws',
-      `mkdir "$CPT_HOME/held"; while [ ! -e "$CPT_HOME/go" ]; do sleep 0.01; done
+      `mkdir "$CPT_HOME/held"; while [ -d "$CPT_HOME" ] && [ ! -e "$CPT_HOME/go" ]; do sleep 0.01; done
        for last in "$@"; do :; done; cp "$CPT_HOME/daemon" "$last"`,
     );
     const [start, stop] = await beginWhileHeld('stop', '');
