@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.figure import Figure as Canvas
 
-from bench.figures.__main__ import save
+from bench.drawing import save
 from bench.pool.real.series import known
 
 SERVICE = {"asymmetric": "#0072b2", "symmetric": "#009e73"}

@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ class Users:
     def await_joined(self) -> None:
         """Until both relays of each take part."""
         for name in self.names:
-            self._account.cloud.wait_for(lambda name=name: self.joined(name) == 2, 90)
+            self._account.cloud.wait_for(partial(lambda name: self.joined(name) == 2, name), 90)
 
     def joined(self, name: str) -> int:
         """Relays that have joined."""
@@ -174,12 +175,12 @@ def test_who_comes_and_goes_fifty_times_leaves_nothing(pooled: Pool, tmp_path: P
     names = [f"visit-{number}" for number in range(VISITS)]
     for name in names:
         arn = account.start_slowly(account.request(source, tmp_path / name, relays={"pairs": 1, "pool": "only"}), name)
-        account.cloud.wait_for(lambda name=name: account.nodes(name), 60)
+        account.cloud.wait_for(partial(lambda name: account.nodes(name), name), 60)
         client.stop_execution(executionArn=arn)
-        account.cloud.wait_for(lambda name=name: "active" not in (account.record(name, "transfer") or {}), 60)
+        account.cloud.wait_for(partial(lambda name: "active" not in (account.record(name, "transfer") or {}), name), 60)
     left_alone(pooled)
     for name in names:
-        account.cloud.wait_for(lambda name=name: account.left(name) == {}, 60)
+        account.cloud.wait_for(partial(lambda name: account.left(name) == {}, name), 60)
         assert {node["state"] for node in account.nodes(name)} <= {"TERMINATED", "LOST"}
 
 
