@@ -203,7 +203,7 @@ pub fn draw(random: &mut Random) -> Vec<Step> {
             23 => Step::Backup,
             24 | 25 => Step::Restore,
             // Each takes seconds: four processes and more, some of which stand still for a while.
-            26 if matches!(random.below(6), 0 | 1 | 3) => Step::Seats(Seats::draw(random)),
+            26 if !random.one_in(3) => Step::Seats(Seats::draw(random)),
             // Undisturbed: what was planned must come.
             _ => Step::Run(Run::PLAIN),
         });
