@@ -18,7 +18,8 @@ from lambdas.core.report.report import Report
 from lambdas.core.report.seat_report import SeatReport
 from lambdas.core.report.tally import Tally
 from lambdas.core.request.bandwidth import BandwidthLimit, LimitChange
-from lambdas.core.spending.meter import Dollars, Sent, Spent
+from lambdas.core.spending.meter import Dollars, Spent
+from lambdas.core.spending.sent import Sent
 from lambdas.core.transfer.failure import Failure
 from tests.lambdas import builders
 from tests.lambdas.traffic import Traffic

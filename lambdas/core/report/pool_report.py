@@ -9,6 +9,7 @@ from lambdas.core.fleet import topology
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.pool.energy import node_seconds
 from lambdas.core.pool.region_price import PoolPrice
+from lambdas.core.tariff import cost
 
 
 class PoolUse(Document):
@@ -24,29 +25,28 @@ class PoolUse(Document):
 
 
 def use_of(
-    price: PoolPrice | None, nodes: Iterable[Node], bytes_by_path: Mapping[str, float], metered_usd: float
+    price: PoolPrice | None, nodes: Iterable[Node], bytes_by_path: Mapping[str, float], metered_usd: float, sent: int
 ) -> PoolUse | None:
-    """None of a transfer that never had a lease.
+    """None of a transfer that never had a lease. `sent`: bytes of the whole transfer on the wire, repeated ones with
+    them: so many for each that arrived are charged on every way.
 
-    `metered_usd`: the meter's figure, as if each byte had gone through every stage that had one. Of that the part is
-    due that really did. Where one of a slot's relays was of the pool and its successor not, all that went through the
+    `metered_usd`: the meter's figure, as if each byte since the first lease had gone through every stage that had one;
+    no more is charged. Where one of a slot's relays was of the pool and its successor not, all that went through the
     slot counts.
     """
     leased = [node for node in nodes if node.provider == "pool"]
     if price is None or not leased:
         return None
-    most = price.usd_per_gb({node.stage: node.region for node in leased}.values())
     total = sum(bytes_by_path.values())
-    sent = due = carried = 0.0
+    arrived = usd = carried = 0.0
     for path, size in bytes_by_path.items():
         regions = {node.stage: node.region for node in leased if topology.leads_through(path, node)}
-        sent += size if regions else 0.0
-        due += size * price.usd_per_gb(regions.values())
+        arrived += size if regions else 0.0
+        usd += cost.egress(size * sent / total, price.usd_per_gb(regions.values())) if total else 0.0
         carried += size * len(regions)
-    share = due / (most * total) if most and total else 0.0
     return PoolUse(
         price=price,
-        sent_bytes=round(sent),
-        usd=round(metered_usd * share, 6),
+        sent_bytes=round(arrived),
+        usd=round(min(usd, metered_usd), 6),
         node_seconds=round(node_seconds(carried / 1e6, price.node_mb_s), 3),
     )

@@ -214,7 +214,7 @@ def build(
     """
     transfer, estimate = record.transfer, record.estimate
     between_zones = spent.cross_zone * cross_zone.share(transfer, nodes, tally.by_path())
-    pooled = pool_report.use_of(record.pool_price, nodes, tally.by_path(), spent.pool)
+    pooled = pool_report.use_of(record.pool_price, nodes, tally.by_path(), spent.pool, spent.sent.bytes)
     pool_usd = pooled.usd if pooled else 0.0
     ways = route_report.routes(transfer, estimate, nodes, tally.by_path(), spent.egress)
     egress = route_report.egress(ways, spent.egress)

@@ -2,7 +2,8 @@
 
 from lambdas.core.estimate.budget import LATE_SECONDS
 from lambdas.core.fleet.membership import BudgetLease
-from lambdas.core.spending.meter import Reading, Sent
+from lambdas.core.spending.meter import Reading
+from lambdas.core.spending.sent import Sent
 
 # A sender that pauses tells its relays to power off: 20 s in which its last bytes arrive, half a second until it looks,
 # and the rest for machines that shut down. The budget reserves 105 s of each relay, so a lease that reserves less

@@ -22,64 +22,16 @@ from lambdas.core.estimate.budget import (
 )
 from lambdas.core.estimate.estimate import Estimate
 from lambdas.core.estimate.row_cost import RELAYS_OF_PAIR
-from lambdas.core.fleet.layout import FIRST_SENDER
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.pool.region_price import PoolPrice
 from lambdas.core.request.request import Objective
 from lambdas.core.spending.relay_price import hour_usd
+from lambdas.core.spending.sent import Sent
 from lambdas.core.tariff import control_plane, cost
 from lambdas.core.tariff.prices import Market
-from lambdas.core.transfer.seat import SenderId
 
 # Of the relays beside the source, and beside the destination.
 PAIR_STAGES = (0, 1)
-
-
-class SeatSent(Document):
-    """Bytes of payload that one sender has put on the wire, repeated ones included; packed ones as they are there.
-
-    Processes of one start count on; those of the next begin at 0 again.
-    """
-
-    start: Count = 0
-    start_bytes: Count = 0
-    earlier_bytes: Count = 0
-
-    @property
-    def own_bytes(self) -> int:
-        """Bytes sent by every process of this seat, restarted ones included."""
-        return self.earlier_bytes + self.start_bytes
-
-    def counted(self, start: int, wire_bytes: int) -> dict[str, int]:
-        """What a report of a process of `start` changes; one of an earlier start comes late and changes nothing."""
-        if start < self.start:
-            return {}
-        if start == self.start:
-            return {"start_bytes": max(self.start_bytes, wire_bytes)}
-        return {"start": start, "start_bytes": wire_bytes, "earlier_bytes": self.own_bytes}
-
-
-class Sent(SeatSent):
-    """The same of all senders; the numbers of the first stand in it as where there is one, `others` has the rest."""
-
-    others: dict[SenderId, SeatSent] | None = None
-
-    @property
-    def bytes(self) -> int:
-        """Bytes sent by every sender process of this transfer, restarted ones included."""
-        return self.own_bytes + sum(seat.own_bytes for seat in (self.others or {}).values())
-
-    def of(self, seat_id: str) -> SeatSent:
-        """What one sender has sent."""
-        return self if seat_id == FIRST_SENDER else (self.others or {}).get(seat_id, SeatSent())
-
-    def after(self, start: int, wire_bytes: int, seat_id: str = FIRST_SENDER) -> "Sent":
-        """With the report of a sender of `start`."""
-        changes = self.of(seat_id).counted(start, wire_bytes)
-        if seat_id == FIRST_SENDER:
-            return self.model_copy(update=changes)
-        others = {**(self.others or {}), seat_id: self.of(seat_id).model_copy(update=changes)}
-        return self.model_copy(update={"others": others})
 
 
 class Dollars(NamedTuple):
@@ -110,14 +62,16 @@ class Spent(Document):
     requests: float = 0.0
     file_systems: float = 0.0
     pool: float = 0.0
-    """As if all bytes had gone through it, once the transfer has had a lease; the report knows the ways they took."""
+    """As if all bytes since the first lease had gone through it; the report knows the ways they took."""
+    unpooled_bytes: Count = 0
+    """Sent before the last look at which the transfer had never had a lease."""
     total: float
     sent: Sent
 
     @classmethod
-    def of(cls, dollars: Dollars, at: float, sent: Sent) -> "Spent":
+    def of(cls, dollars: Dollars, at: float, sent: Sent, unpooled_bytes: int = 0) -> "Spent":
         """What a look found."""
-        return cls(at=at, **dollars._asdict(), total=dollars.total, sent=sent)
+        return cls(at=at, **dollars._asdict(), total=dollars.total, sent=sent, unpooled_bytes=unpooled_bytes)
 
     def not_below(self, before: "Spent | None") -> "Spent":
         """Money that was spent stays spent, whatever a later look makes of it."""
@@ -132,7 +86,7 @@ class Spent(Document):
             max(self.file_systems, before.file_systems),
             max(self.pool, before.pool),
         )
-        return Spent.of(most, self.at, self.sent)
+        return Spent.of(most, self.at, self.sent, self.unpooled_bytes)
 
     def since(self, before: "Spent | None") -> "Increase":
         """What this look found beyond an earlier one; never below zero."""
@@ -198,6 +152,8 @@ class Reading:
     probing: tuple[float, float] | None = None
     pool_price: PoolPrice | None = None
     """What a GB through the pool costs the transfer; None where it may have no lease."""
+    unpooled_bytes: int = 0
+    """Of the bytes sent, those that went before its first lease, as far as a look has seen that."""
     restored_usd: float = 0.0
     """For archived objects of a bucket, as far as S3 was asked to restore them."""
 
@@ -240,10 +196,13 @@ class Reading:
     @property
     def leased_usd_per_gb(self) -> float:
         """Through every stage at which it ever had a lease in the pool."""
-        if self.pool_price is None:
-            return 0.0
         stages = {node.stage: node.region for node in self.nodes if node.provider == "pool"}
-        return self.pool_price.usd_per_gb(stages.values())
+        return self.pool_price.usd_per_gb(stages.values()) if self.pool_price else 0.0
+
+    @property
+    def pooled_usd(self) -> float:
+        """For what was sent since its first lease."""
+        return cost.egress(max(self.sent_bytes - self.unpooled_bytes, 0), self.leased_usd_per_gb)
 
     @property
     def pool_usd_per_gb(self) -> float:
@@ -314,7 +273,7 @@ class Reading:
             control_plane=control_dollars(self.chunks, self.nodes, max(moving, 0.0), self.estimate),
             requests=request_dollars(sent, self.estimate) + self.restored_usd,
             file_systems=cost.egress(moved, self.file_systems_usd_per_gb),
-            pool=cost.egress(self.sent_bytes, self.leased_usd_per_gb) + cost.egress(more, self.pool_usd_per_gb),
+            pool=self.pooled_usd + cost.egress(more, self.pool_usd_per_gb),
         )
 
 

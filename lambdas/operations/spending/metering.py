@@ -18,7 +18,8 @@ from lambdas.core.record.transfer_record import Outcome, TransferRecord
 from lambdas.core.request.bandwidth import MBIT_PER_MB
 from lambdas.core.seats.epochs import start_of
 from lambdas.core.spending import cross_zone, leasing, meter
-from lambdas.core.spending.meter import BudgetDecision, Decision, Reading, Sent, Spent
+from lambdas.core.spending.meter import BudgetDecision, Decision, Reading, Spent
+from lambdas.core.spending.sent import Sent
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from lambdas.operations import token
 from lambdas.operations.fence import fence
@@ -48,7 +49,7 @@ def _may_save(record: TransferRecord) -> bool:
 
 
 def _keep(world: World, record: TransferRecord, reading: Reading, sent: Sent) -> Spent:
-    spent = Spent.of(reading.spent(), reading.now, sent).not_below(record.spent)
+    spent = Spent.of(reading.spent(), reading.now, sent, reading.unpooled_bytes).not_below(record.spent)
     if world.transfers.change(record.transfer, transfer_life.note(spent=spent)):
         more = spent.since(record.spent)
         world.metrics.put({"DollarsSpent": more.dollars, "BytesSent": more.bytes})
@@ -202,8 +203,16 @@ def _read(world: World, record: TransferRecord, sent: Sent) -> Reading:
         may_save=_may_save(record),
         probing=_probing(record),
         pool_price=record.pool_price,
+        unpooled_bytes=_unpooled(record, nodes, sent),
         restored_usd=record.restores.spent_usd if record.restores else 0.0,
     )
+
+
+def _unpooled(record: TransferRecord, nodes: Sequence[Node], sent: Sent) -> int:
+    """Bytes that cannot have gone through the pool: all until there was a lease, then what an earlier look has kept."""
+    if all(node.provider != "pool" for node in nodes):
+        return sent.bytes
+    return record.spent.unpooled_bytes if record.spent else 0
 
 
 def _probing(record: TransferRecord) -> tuple[float, float] | None:

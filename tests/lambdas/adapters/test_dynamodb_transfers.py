@@ -13,7 +13,8 @@ from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import Beside, Outcome
 from lambdas.core.request.bandwidth import BandwidthLimit
 from lambdas.core.seats.liveness import Seats
-from lambdas.core.spending.meter import BudgetDecision, Dollars, Sent, Spent
+from lambdas.core.spending.meter import BudgetDecision, Dollars, Spent
+from lambdas.core.spending.sent import Sent
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from tests.lambdas import builders
 from tests.lambdas.core.record.test_transfer_life import CHANGES

@@ -14,7 +14,8 @@ from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_life import Change
 from lambdas.core.record.transfer_record import EndStatus, TransferRecord
 from lambdas.core.seats.liveness import Seats
-from lambdas.core.spending.meter import Dollars, Sent, Spent
+from lambdas.core.spending.meter import Dollars, Spent
+from lambdas.core.spending.sent import Sent
 from lambdas.core.transfer.accepted import AcceptedTransfer
 from tests.lambdas import builders
 from tests.lambdas.memory.stores import MemoryTransferStore

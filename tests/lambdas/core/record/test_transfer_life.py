@@ -12,7 +12,8 @@ from lambdas.core.record.transfer_life import RULES, Change, ChangeName, create,
 from lambdas.core.record.transfer_record import ENDED, EndStatus, Status, TransferRecord
 from lambdas.core.request.bandwidth import BandwidthLimit
 from lambdas.core.seats.liveness import Seats
-from lambdas.core.spending.meter import Dollars, Sent, Spent
+from lambdas.core.spending.meter import Dollars, Spent
+from lambdas.core.spending.sent import Sent
 from tests.lambdas import builders
 from tests.lambdas.memory.conditions import after, holds
 from tests.paths import ROOT

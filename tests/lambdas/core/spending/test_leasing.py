@@ -13,7 +13,8 @@ from lambdas.core.estimate.budget import LATE_SECONDS, needed
 from lambdas.core.fleet.membership import BudgetLease
 from lambdas.core.request.request import Objective
 from lambdas.core.spending.leasing import RELAYS_END_SECONDS, lease_of
-from lambdas.core.spending.meter import Decision, Reading, Sent, control_dollars, decide
+from lambdas.core.spending.meter import Decision, Reading, control_dollars, decide
+from lambdas.core.spending.sent import Sent
 from tests.lambdas.builders import estimate, node
 
 CASES: list[dict[str, Any]] = json.loads(Path("contracts/budget-lease.json").read_text())["cases"]

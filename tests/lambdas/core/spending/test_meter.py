@@ -16,7 +16,8 @@ from lambdas.core.estimate.pair_use import pair_uses
 from lambdas.core.pool.region_price import PoolPrice
 from lambdas.core.request.request import Objective
 from lambdas.core.spending.leasing import lease_of
-from lambdas.core.spending.meter import Decision, Reading, Sent, Spent, affordable, control_dollars, decide
+from lambdas.core.spending.meter import Decision, Reading, Spent, affordable, control_dollars, decide
+from lambdas.core.spending.sent import Sent
 from lambdas.core.tariff import cost
 from lambdas.core.tariff.prices import PriceBook
 from tests.lambdas.builders import estimate, figures, node
@@ -227,3 +228,9 @@ def test_a_sender_s_lease_reserves_what_the_pool_takes_of_each_gb() -> None:
     assert lease_of(found, 10.0, 1, Sent()).usd_per_gb == pytest.approx(
         lease_of(plain, 10.0, 1, Sent()).usd_per_gb + 0.5
     )
+
+
+def test_what_was_sent_before_the_first_lease_costs_nothing_of_the_pool() -> None:
+    found = replace(leased(reading(1, sent=3 * 10**9)), unpooled_bytes=2 * 10**9)
+    assert found.spent().pool == pytest.approx(0.5)
+    assert replace(found, unpooled_bytes=4 * 10**9).spent().pool == 0.0, "a later count of less is no credit"

@@ -16,7 +16,8 @@ from lambdas.core.fleet.membership import BudgetLease
 from lambdas.core.fleet.relay_node import Node
 from lambdas.core.request.request import Objective
 from lambdas.core.spending.leasing import lease_of
-from lambdas.core.spending.meter import Decision, Reading, Sent, affordable, control_dollars, decide
+from lambdas.core.spending.meter import Decision, Reading, affordable, control_dollars, decide
+from lambdas.core.spending.sent import Sent
 from lambdas.core.tariff import cost
 from tests.lambdas.builders import IRELAND, WEST, estimate, figure, figures, node
 

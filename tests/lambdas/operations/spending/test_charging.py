@@ -7,6 +7,7 @@ from jsonschema import Draft202012Validator
 
 from lambdas.core.pool.region_price import PoolPrice
 from lambdas.core.record import transfer_life
+from lambdas.operations.spending import metering
 from tests.lambdas.builders import IRELAND, WEST, node, transfer
 from tests.lambdas.cloud import Cloud
 from tests.lambdas.finished import finished, run
@@ -57,3 +58,18 @@ def test_without_leases_nothing_is_charged_whatever_the_price() -> None:
     assert "pool" not in found
     assert "pool" not in found["cost"]
     assert cloud.pool_accounts.paid == {}
+
+
+def test_what_was_sent_before_the_first_lease_stays_out_of_the_meter() -> None:
+    cloud = finished()
+    cloud.nodes.forget("first")
+    cloud.transfers.change(transfer(), transfer_life.note(pool_price=PRICE))
+    record = cloud.transfers.get("first")
+    assert record is not None
+    before = metering.look(cloud.world, record)
+    assert (before.pool, before.unpooled_bytes) == (0.0, 2 * 10**9)
+    cloud.nodes.put(node("source", provider="pool", joined_at=1005.0))
+    record = cloud.transfers.get("first")
+    assert record is not None
+    after = metering.look(cloud.world, record)
+    assert (after.pool, after.unpooled_bytes) == (0.0, 2 * 10**9)

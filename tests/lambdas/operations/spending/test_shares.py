@@ -8,7 +8,8 @@ from lambdas.core.fleet.membership import Membership
 from lambdas.core.record import transfer_life
 from lambdas.core.record.transfer_record import Planned
 from lambdas.core.seats import retirement
-from lambdas.core.spending.meter import Decision, Sent
+from lambdas.core.spending.meter import Decision
+from lambdas.core.spending.sent import Sent
 from lambdas.operations.fleet import membership
 from lambdas.operations.named import transfer as record_of
 from lambdas.operations.spending import metering

@@ -1,8 +1,12 @@
+import json
+
 import pytest
 
 from lambdas.core.report.page import tables
+from lambdas.core.report.report import Report
 from tests.lambdas.builders import node
 from tests.page import scenarios
+from tests.paths import CONTRACTS, ROOT
 
 
 def test_success_is_compared_with_the_estimate_and_with_the_direct_path() -> None:
@@ -54,3 +58,11 @@ def test_a_relays_rate_is_that_of_its_paths_while_it_was_joined() -> None:
     never = node("source", 9, ready_at=1012.0, running_at=1004.0, state="REJECTED")
     (row,) = tables.relays([never], course)
     assert (row.serving, row.observed, row.start.launch, row.start.agent) == (12.0, None, 4.0, None)
+
+
+def test_what_went_through_the_pool_has_a_share_of_its_own() -> None:
+    report = Report.from_document(json.loads((CONTRACTS / "examples/good/report/through-the-pool.json").read_text()))
+    assert report.pool is not None
+    (bar,) = (bar for bar in tables.money(report) if bar.label == "pool")
+    assert bar.share == pytest.approx(100 * report.pool.usd / report.cost.total, abs=0.01)
+    assert f".{bar.kind} " in (ROOT / "lambdas/core/report/page/templates/report.css").read_text()
