@@ -1,14 +1,25 @@
 """The most events that an execution's history can have, read off the state machine."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from lambdas.core.documents import MAX_TRANSIT_REGIONS
 from lambdas.core.estimate.first_contact import MOST_LAUNCHES
 from lambdas.core.fleet.launch_queue import MOST_REFUSALS
+from lambdas.core.pool import place_in_queue, price_wait
+from lambdas.core.request.pool_rules import MOST_WAIT_SECONDS
 from lambdas.core.restores.rounds import ROUND_SECONDS, most_rounds
+
+
+def _looks(longest_seconds: float, pause: Callable[[float], float]) -> int:
+    """Looks of a wait; `pause`: seconds until the next one, by those that have passed."""
+    waited, looks = 0.0, 1
+    while waited < longest_seconds:
+        waited, looks = waited + pause(waited), looks + 1
+    return looks
+
 
 # Scheduled, started and ended, for each attempt of a task.
 EVENTS_PER_ATTEMPT = 3
@@ -30,6 +41,10 @@ ENTERED = {
     "Wait for Its Turn": (MOST_LAUNCHES + 1) * (MOST_STAGES + MOST_REFUSALS + 1),
     # What only measures launches once: a relay in each region.
     "Wait for the Relays' Turn": MAX_TRANSIT_REGIONS + 2 + MOST_REFUSALS + 1,
+    # A week that a transfer waits for a price.
+    "Await Price": _looks(
+        MOST_WAIT_SECONDS, lambda waited: price_wait.seconds_until_next_look(0.0, MOST_WAIT_SECONDS, waited)
+    ),
     # A hundred million keys, of which S3 lists 1 000 in 100 ms.
     "List Archived": 1 + 100_000_000 // int(1_000 * ROUND_SECONDS / 0.1),
     "Await Restores": most_rounds(),
@@ -37,7 +52,20 @@ ENTERED = {
     "Is Anything to Be Restored?": 2,
 }
 # Its rounds fill the hours of a bounded wait, and so do tries: a round that is tried again takes the place of others.
-HOURS_OF_WAITING = {"Restore Objects"}
+HOURS_OF_WAITING = {"Restore Objects", "Await Price"}
+
+
+# Only objects of buckets are restored, and no transfer of one waits for a price of the pool, or for its turn there.
+RESTORING, OF_THE_POOL = {"List Archived", "Restore Objects"}, {"Await Price"}
+
+
+def events_of_the_queue() -> int:
+    """The most events of a transfer that waits for its turn at the pool: a task and two states for each look.
+
+    A try that is made again takes the place of a look, since hours bound this wait.
+    """
+    looks = _looks(place_in_queue.LONGEST_SECONDS, lambda waited: place_in_queue.seconds_until_next_look(0.0, waited))
+    return looks * (EVENTS_PER_ATTEMPT + 3 * EVENTS_PER_STATE)
 
 
 def deployed_machine() -> dict[str, Any]:
@@ -61,8 +89,21 @@ def most_events(machine: dict[str, Any]) -> int:
         return _most_events(machine["StartAt"], machine["States"])
     ways = [choice["Default"], *(one["Next"] for one in choice["Choices"])]
     ways = [way for way in ways if way not in COPYING]
-    straight = ({**machine["States"], ERRAND: {"Type": "Choice", "Choices": [], "Default": way}} for way in ways)
-    return max(_most_events(machine["StartAt"], states) for states in straight)
+    straight = [{**machine["States"], ERRAND: {"Type": "Choice", "Choices": [], "Default": way}} for way in ways]
+    start = machine["StartAt"]
+    queue = events_of_the_queue() if machine["States"].keys() >= OF_THE_POOL else 0
+    of_machines = (_most_events(start, _without(states, RESTORING)) + queue for states in straight)
+    of_buckets = (_most_events(start, _without(states, OF_THE_POOL)) for states in straight)
+    return max(*of_machines, *of_buckets)
+
+
+def _without(states: dict[str, Any], excluded: set[str]) -> dict[str, Any]:
+    """The states where no choice leads to these."""
+
+    def other(state: dict[str, Any]) -> dict[str, Any]:
+        return {**state, "Choices": [one for one in state["Choices"] if one["Next"] not in excluded]}
+
+    return {name: other(state) if "Choices" in state else state for name, state in states.items()}
 
 
 def _most_events(start: str, all_states: dict[str, Any]) -> int:

@@ -8,9 +8,13 @@ from lambdas.core.documents import Count, Document, Region, TransferId
 from lambdas.core.pool.queue import Class, Waiting
 from lambdas.core.words import duration
 
-# So that the wait costs a transfer that ends meanwhile a twentieth of its time at most; of the 25 000 events of an
-# execution a week of waiting takes 8 000: about 780 looks of ten each.
+# So that the wait costs a transfer that ends meanwhile a twentieth of its time at most.
 _PART, _LEAST_SECONDS, _MOST_SECONDS = 20.0, 5.0, 900.0
+LONGEST_SECONDS = 12 * 3600
+"""Whoever has waited for so long takes what is free then, and goes on without the rest.
+
+About 150 looks of nine events each, of the 25 000 of an execution (`bench/scale/history.py`).
+"""
 
 
 class QueuedTransfer(Document):

@@ -6,10 +6,11 @@ from pydantic import Field
 
 from lambdas.core.documents import Count, Document
 
-# Prices change each minute. Over the week that a wait may take, 60 s for an hour and then a sixtieth of what has
-# passed, 900 s at most, are about 60 + 170 + 660 looks: of the 25 000 events of an execution ten each.
-_LEAST_SECONDS, _MOST_SECONDS = 60.0, 900.0
-_PART = 60.0
+# Prices change each minute. Over the week that a wait may take, 60 s for 20 minutes and then a twentieth of what has
+# passed, 1 800 s at most, are about 20 + 70 + 316 looks of nine events each: more of the 25 000 of an execution, that
+# may have to wait for its destination too, are not left (`bench/scale/history.py`).
+_LEAST_SECONDS, _MOST_SECONDS = 60.0, 1800.0
+_PART = 20.0
 
 
 class PriceWait(Document):

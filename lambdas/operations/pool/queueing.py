@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from lambdas.adapters.world import World
 from lambdas.core.pool.month_account import month_of
-from lambdas.core.pool.place_in_queue import PoolTurn, QueuedTransfer, seconds_until_next_look
+from lambdas.core.pool.place_in_queue import LONGEST_SECONDS, PoolTurn, QueuedTransfer, seconds_until_next_look
 from lambdas.core.pool.queue import Active, Terms, Use, admitted_now, forecast, ordered
 from lambdas.core.pool.tenant import OPERATOR
 from lambdas.core.record import transfer_life
@@ -26,7 +26,7 @@ class Turn:
 def ask(world: World, record: Estimated) -> Turn:
     """Take a place in the queue, and say whether it is the transfer's turn; the record says where it stands.
 
-    A transfer that may have no lease anyhow need not wait.
+    A transfer that may have no lease anyhow need not wait; one that has waited for long enough waits no more.
     """
     transfer = record.transfer
     regions = pool.regions(world, transfer)
@@ -41,7 +41,8 @@ def ask(world: World, record: Estimated) -> Turn:
     terms = {one.tenant: _terms(world, one.tenant) for one in waiting}
     turns = ordered(waiting, uses, terms, now)
     free = pool.pairs(world, transfer)
-    if any(one.transfer == transfer.transfer_id for one in admitted_now(turns, free, {}, terms)):
+    has_waited = now - own.asked_at >= LONGEST_SECONDS
+    if has_waited or any(one.transfer == transfer.transfer_id for one in admitted_now(turns, free, {}, terms)):
         served = own.model_copy(update={"serves_since": now, "until": now + max(own.seconds, _LATE_SECONDS)})
         world.pool_accounts.queue_up(served)
         return Turn(is_now=True)

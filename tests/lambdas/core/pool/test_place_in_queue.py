@@ -12,14 +12,6 @@ def test_it_asks_again_after_a_twentieth_of_what_it_has_waited(waited: float, se
     assert seconds_until_next_look(1000.0, 1000.0 + waited) == seconds
 
 
-def test_a_week_of_asking_fits_into_the_history_of_an_execution() -> None:
-    now, looks = 0.0, 0
-    while now < 7 * 86_400:
-        now += seconds_until_next_look(0.0, now)
-        looks += 1
-    assert looks * 10 < 8_000
-
-
 def test_people_read_its_place_and_when_its_turn_is_expected() -> None:
     turn = PoolTurn(at=100.0, position=2, waiting=3, starts_at=190.0)
     assert turn.words == "place 2 of 3 in the pool's queue, its turn in about 1 min 30 s"

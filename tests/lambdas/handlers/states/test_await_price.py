@@ -81,16 +81,16 @@ def test_the_price_that_it_started_with_is_that_of_its_estimate_whatever_came_si
 
 def test_at_its_latest_time_it_starts_at_any_price_and_the_record_says_so() -> None:
     cloud = cloud_with(1.0)
-    event = waiting(cloud, 0.0, "1h")
+    event = waiting(cloud, 0.0, "20min")
     found = await_price(event, cloud.world)
     # So that the first byte comes in time: 14 s before, as nobody has learnt yet how long that takes.
-    cloud.clock.sleep(3600 - 14 - 61)
+    cloud.clock.sleep(1200 - 14 - 61)
     looks = 0
     while "waitSeconds" in (found := await_price(after(event, found), cloud.world)):
         cloud.clock.sleep(found["waitSeconds"])
         looks += 1
     assert looks == 2, "after a minute, and for what was left of the last one"
-    assert cloud.clock.now() == pytest.approx(1000 + 3600 - 14, abs=1.5)
+    assert cloud.clock.now() == pytest.approx(1000 + 1200 - 14, abs=1.5)
     kept = record(cloud).pool_price
     assert kept is not None
     assert kept.is_overdue

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from lambdas.core.pool.month_account import MonthAccount, month_of
+from lambdas.core.pool.place_in_queue import LONGEST_SECONDS
 from lambdas.core.pool.queue import Use
 from lambdas.core.pool.tenant import TenantTerms
 from lambdas.core.record import transfer_life
@@ -90,6 +91,17 @@ def test_in_the_queue_the_first_has_the_lease_that_comes_free() -> None:
     waits(cloud, third)
     assert spawn(cloud, second)["spawned"] == 1
     assert {node.provider for node in cloud.nodes.of("second")} == {"pool"}
+
+
+def test_whoever_has_waited_for_half_a_day_goes_on_without_leases() -> None:
+    cloud = cloud_with()
+    fill(cloud)
+    second, begun, looks = asking(cloud, "second"), cloud.clock.now(), 0
+    while cloud.clock.now() < begun + LONGEST_SECONDS:
+        cloud.clock.sleep(waits(cloud, second))
+        looks += 1
+    assert spawn(cloud, second)["spawned"] == 0
+    assert 140 < looks < 160
 
 
 def test_a_tenant_that_has_used_less_by_its_weight_comes_first() -> None:
