@@ -12,7 +12,6 @@ from typing import Any
 from bench.data_plane.process import BenchError
 from bench.figures.sampling import SEED, STRATEGIES, Trace, errors, recorded, synthetic
 from bench.lab.experiment import Experiment, Figure, Found, Lab
-from bench.lab.record import Claim
 from bench.plots import BLACK, COLOURS, Curve, Panel, Plot
 from bench.results import OUT, Result, say
 
@@ -97,79 +96,3 @@ def sampling(lab: Lab) -> Mapping[str, Found]:
             panels.append(Panel(name, "samples", "MB/s", curves))
     caption = f"The recorded trace is of streams that came and went on one machine; seed of the others {SEED}."
     return {"geo-4": Found(rows, [Plot("4", "Three estimators", panels, caption)], caption)}
-
-
-EXPERIMENTS = (
-    Experiment(
-        [
-            Figure(
-                "geo-4",
-                "GEO",
-                "Last sample, mean and weighted samples as predictions",
-                [
-                    Claim(
-                        text="weighted is best where rates are unstable",
-                        row="noisy: weighted over the better of the others",
-                        most=1,
-                    ),
-                    Claim(
-                        text="and equal where they are stable",
-                        row="stable: weighted over the better of the others",
-                        most=1.1,
-                    ),
-                    Claim(text="its error is 10 to 15 %", row="recorded: weighted", most=15),
-                ],
-            )
-        ],
-        sampling,
-        minutes=1,
-        isolated=False,
-        daemon=False,
-    ),
-    of_bench(
-        Bench("bench.routes", "--seed {seed}", "routes", minutes_of_routes),
-        [Figure("geo-9a", "GEO", "Four strategies over ten minutes, 25 relays in six regions (simulated)")],
-        8,
-    ),
-    of_bench(
-        Bench("bench.routes.emulated", "--cases links --seeds 3 --seed {seed}", "routes-emulated"),
-        [Figure("geo-9b", "GEO", "The same with real bytes, links capped as a whole")],
-        20,
-    ),
-    of_bench(
-        Bench("bench.fleet", "--cases spread --seed {seed}", "fleet"),
-        [
-            Figure("cpt-6.3", "CPT", "Spread of 8 GB with 4 pairs, without a pre-test"),
-            Figure("cpt-6.4", "CPT", "The same with a pre-test"),
-        ],
-        14,
-    ),
-    of_bench(
-        Bench("bench.fleet", "--cases pre-test --seed {seed}", "fleet"),
-        [Figure("cpt-5.8", "CPT", "The pre-test keeps the better half of the pairs")],
-        8,
-    ),
-    of_bench(
-        Bench("bench.hdfs", "--cases files", "hdfs-files"),
-        [Figure("cpt-6.5", "CPT", "CPT beside DistCp, 1 to 16 files, no added nodes")],
-        20,
-    ),
-    of_bench(
-        Bench("bench.hdfs", "--cases staged", "hdfs-staged"),
-        [
-            Figure("cpt-6.6", "CPT", "Timeline of 2 files: export, transfer, import"),
-            Figure("cpt-6.7", "CPT", "Timeline of 12 files"),
-        ],
-        20,
-    ),
-    of_bench(
-        Bench("bench.hdfs", "--cases kinds", "hdfs-kinds"),
-        [Figure("cpt-6.8", "CPT", "Two pairs more, m4.large or t2.micro: time and money")],
-        20,
-    ),
-    of_bench(
-        Bench("bench.hdfs", "--cases pairs", "hdfs-pairs"),
-        [Figure("cpt-6.9", "CPT", "The fewest pairs that match DistCp")],
-        20,
-    ),
-)

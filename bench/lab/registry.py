@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from bench.lab import benches, cells, geo_nodes, green, network, simulation, thesis_models, thesis_speedup
+from bench.lab import bench_figures, cells, geo_nodes, green, network, simulation, thesis_models, thesis_speedup
 from bench.lab.experiment import Experiment
 
 EXPERIMENTS: Sequence[Experiment] = (
     network.EXPERIMENT,
     thesis_models.EXPERIMENT,
     thesis_speedup.EXPERIMENT,
-    *benches.EXPERIMENTS,
+    *bench_figures.EXPERIMENTS,
     *geo_nodes.EXPERIMENTS,
     *cells.experiments(),
     simulation.EXPERIMENT,
