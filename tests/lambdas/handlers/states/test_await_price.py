@@ -81,7 +81,7 @@ def test_the_price_that_it_started_with_is_that_of_its_estimate_whatever_came_si
 
 def test_at_its_latest_time_it_starts_at_any_price_and_the_record_says_so() -> None:
     cloud = cloud_with(1.0)
-    event = waiting(cloud, 0.0, "20min")
+    event = waiting(cloud, 0.0, "20m")
     found = await_price(event, cloud.world)
     # So that the first byte comes in time: 14 s before, as nobody has learnt yet how long that takes.
     cloud.clock.sleep(1200 - 14 - 61)
