@@ -44,8 +44,8 @@ def figure_seven() -> list[Result]:
             user = place.users(1)[0]
             rates[kind] = _rate(place, Part(user, f"seven-{kind}"))
             if kind == "asymmetric":
-                own = Part(user, "seven-own", relays=own_relays(NODES), count=NODES + 1)
-                rates["own relays"] = _rate(place, own)
+                by_own = Part(user, "seven-own", relays=own_relays(NODES), count=NODES + 1)
+                rates["own relays"] = _rate(place, by_own)
                 rates["end to end"] = _rate(place, Part(user, "seven-direct", relays={"pairs": 0}, count=0))
     keep("7", rates)
     own, ends = rates["own relays"][0], rates["end to end"][0]
