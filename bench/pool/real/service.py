@@ -168,8 +168,8 @@ def _held(nodes: list[str], quota: float | None) -> Iterator[list[Path]]:
     finally:
         for folder in folders:
             for group in (folder, CPU.parent / "cpuacct" / folder.name):
-                for pid in (group / "cgroup.procs").read_text().split():
-                    (group.parent / "cgroup.procs").write_text(pid)
+                for moved in (group / "cgroup.procs").read_text().split():
+                    (group.parent / "cgroup.procs").write_text(moved)
                 group.rmdir()
 
 
