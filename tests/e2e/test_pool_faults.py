@@ -49,11 +49,11 @@ class Users:
     def await_joined(self) -> None:
         """Until both relays of each take part."""
         for name in self.names:
-            self._account.cloud.wait_for(partial(lambda name: self.joined(name) == 2, name), 90)
+            self._account.cloud.wait_for(partial(self.has_joined, name), 90)
 
-    def joined(self, name: str) -> int:
-        """Relays that have joined."""
-        return sum("joinedAt" in node for node in self._account.nodes(name))
+    def has_joined(self, name: str) -> bool:
+        """Whether both relays take part."""
+        return sum("joinedAt" in node for node in self._account.nodes(name)) == 2
 
     def arrive(self) -> None:
         """Let all go; each succeeds, with what was sent, and leaves nothing."""
@@ -166,6 +166,14 @@ def test_tables_of_before_leave_no_lease_and_stop_no_transfer(pooled: Pool, tmp_
     left_alone(pooled)
 
 
+def is_over(account: Account, name: str) -> bool:
+    return "active" not in (account.record(name, "transfer") or {})
+
+
+def leaves_nothing(account: Account, name: str) -> bool:
+    return account.left(name) == {}
+
+
 @only_full
 def test_who_comes_and_goes_fifty_times_leaves_nothing(pooled: Pool, tmp_path: Path) -> None:
     left_alone(pooled)
@@ -175,12 +183,12 @@ def test_who_comes_and_goes_fifty_times_leaves_nothing(pooled: Pool, tmp_path: P
     names = [f"visit-{number}" for number in range(VISITS)]
     for name in names:
         arn = account.start_slowly(account.request(source, tmp_path / name, relays={"pairs": 1, "pool": "only"}), name)
-        account.cloud.wait_for(partial(lambda name: account.nodes(name), name), 60)
+        account.cloud.wait_for(partial(account.nodes, name), 60)
         client.stop_execution(executionArn=arn)
-        account.cloud.wait_for(partial(lambda name: "active" not in (account.record(name, "transfer") or {}), name), 60)
+        account.cloud.wait_for(partial(is_over, account, name), 60)
     left_alone(pooled)
     for name in names:
-        account.cloud.wait_for(partial(lambda name: account.left(name) == {}, name), 60)
+        account.cloud.wait_for(partial(leaves_nothing, account, name), 60)
         assert {node["state"] for node in account.nodes(name)} <= {"TERMINATED", "LOST"}
 
 

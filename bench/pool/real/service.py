@@ -44,8 +44,8 @@ def figure_seven() -> list[Result]:
             user = place.users(1)[0]
             rates[kind] = _rate(place, Part(user, f"seven-{kind}"))
             if kind == "asymmetric":
-                own_way = Part(user, "seven-own", relays=own_relays(NODES), count=NODES + 1)
-                rates["own relays"] = _rate(place, own_way)
+                by_own = Part(user, "seven-own", relays=own_relays(NODES), count=NODES + 1)
+                rates["own relays"] = _rate(place, by_own)
                 rates["end to end"] = _rate(place, Part(user, "seven-direct", relays={"pairs": 0}, count=0))
     keep("7", rates)
     own, ends = rates["own relays"][0], rates["end to end"][0]
@@ -168,8 +168,8 @@ def _held(nodes: list[str], quota: float | None) -> Iterator[list[Path]]:
     finally:
         for folder in folders:
             for group in (folder, CPU.parent / "cpuacct" / folder.name):
-                for member in (group / "cgroup.procs").read_text().split():
-                    (group.parent / "cgroup.procs").write_text(member)
+                for moved in (group / "cgroup.procs").read_text().split():
+                    (group.parent / "cgroup.procs").write_text(moved)
                 group.rmdir()
 
 

@@ -205,7 +205,7 @@ def site(layout: Layout) -> Iterator[Site]:
             "pollSeconds": 0.2,
         }
         cloud = LocalCloud(LocalConfig.model_validate(config), work / "state", templates)
-        # With Linux's own buffers the lanes of a slow end take in a minute's work before they are slow themselves.
+        # A lane keeps up to 30 MB in Linux's own buffers: at these rates several seconds of a node's time.
         with buffers.scaled(cloud.state.network_prefix), cloud:
             found = Site(Account(cloud, work, (END_TYPE, END_TYPE)), layout, work)
             found.await_pool()
