@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::files::Site;
 use crate::control::ControlError;
@@ -36,12 +37,19 @@ pub enum Outcome {
 pub struct End {
     outcome: Mutex<Option<Result<Outcome, ReceiveError>>>,
     pub stop: Stop,
+    has_closed: AtomicBool,
 }
 
 impl End {
     /// `stop` is requested once something was said.
     pub const fn new(stop: Stop) -> Self {
-        Self { outcome: Mutex::new(None), stop }
+        Self { outcome: Mutex::new(None), stop, has_closed: AtomicBool::new(false) }
+    }
+
+    /// It takes nothing any more since another receiver finishes. Whoever has finished removes what was left here, even if its answer
+    /// then reaches nobody and this one is asked again.
+    pub fn closed(&self) {
+        self.has_closed.store(true, Ordering::SeqCst);
     }
 
     pub fn finished(&self, outcome: Result<Outcome, ReceiveError>) {
@@ -49,10 +57,12 @@ impl End {
         self.stop.request();
     }
 
-    /// Ends the receiver where its destination was taken away; whether it is there.
+    /// Ends the receiver where its destination was taken away, or what it had there once all may be in its place; whether it is there.
     pub fn check_there(&self, site: &Site) -> bool {
-        let there = site.destination.check_there();
-        there.map_err(|source| self.finished(Err(ReceiveError::Destination { path: site.name.clone(), source }))).is_ok()
+        let Err(source) = site.destination.check_there() else { return true };
+        let has_closed = self.has_closed.load(Ordering::SeqCst);
+        self.finished(if has_closed { Ok(Outcome::Stopped) } else { Err(ReceiveError::Destination { path: site.name.clone(), source }) });
+        false
     }
 
     /// Why the receiver has ended.

@@ -41,11 +41,7 @@ impl Watch {
             if stopped {
                 return self.reporter;
             }
-            if !self.beside.as_deref().is_some_and(Beside::is_closed) {
-                self.end.check_there(&self.site);
-            } else if self.site.destination.check_there().is_err() {
-                // Whoever has finished has removed what was left here.
-                self.end.finished(Ok(Outcome::Stopped));
+            if !self.end.check_there(&self.site) && self.beside.as_deref().is_some_and(Beside::is_closed) {
                 return self.reporter;
             }
             match self.control.fenced() {
@@ -65,6 +61,9 @@ impl Watch {
             }
             self.look();
             let told = beside.settle(self.verified.is_empty(), || self.site.files.let_go());
+            if told.closed_for.is_some() {
+                self.end.closed();
+            }
             if told != self.reporter.told {
                 self.reporter.told = told;
                 return false;
