@@ -13,6 +13,7 @@ from tests.e2e.buckets import BUCKET, allowing
 
 MIB = 1 << 20
 RELAYS = 2
+WAYS = {"direct", "route-0-1", "route-0-2"}
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +52,8 @@ def slowly(account: Account, request: dict[str, Any], name: str) -> str:
     wish = {"relays": relays, "chunkSizeMiB": 8, "bandwidthLimitMbps": SLOW_MBPS}
     arn = account.start({**request, **wish}, name)
     account.cloud.wait_for(lambda: sum("joinedAt" in node for node in account.nodes(name)) == RELAYS, 120)
+    # Without a limit the direct way has done the rest before a busy machine has connected to both relays.
+    account.cloud.wait_for(lambda: {lane["pathId"] for lane in account.progress(name)["lanes"]} == WAYS, 120)
     return arn
 
 
@@ -58,7 +61,7 @@ def assert_whole(account: Account, run: Run, name: str) -> None:
     """It has succeeded, each relay has carried some of it, and no upload, rule or machine is left."""
     assert (run.status, run.error, run.cause) == ("SUCCEEDED", None, None)
     assert run.report["verified"]
-    assert {chunk["pathId"] for chunk in account.chunks(name)} == {"direct", "route-0-1", "route-0-2"}
+    assert {chunk["pathId"] for chunk in account.chunks(name)} == WAYS
     assert run.report["pairs"] == RELAYS
     assert "Uploads" not in account.cloud.client("s3", OTHER).list_multipart_uploads(Bucket=BUCKET)
     assert [account.rules(name, region) for region in (HOME, OTHER)] == [[], []]

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use cpt_relay::control::leases::Finish;
+
 use super::*;
 use crate::harness::wait_for;
 
@@ -167,4 +169,23 @@ fn a_receiver_that_starts_after_it_was_given_up_takes_nothing() {
     site.retire("r1", true);
     let late = site.transfer.receive_beside(seat("r1"), false, true);
     assert_eq!(late.join(), receive::Outcome::Fenced);
+}
+
+/// The answer of the receiver that had finished reached nobody, since its sender was lost: the next one names another receiver.
+#[test]
+fn a_receiver_whose_partial_files_were_removed_once_it_had_closed_ends_to_be_asked_once_more() {
+    let (mut site, named, _held) = gathered(&["s0"]);
+    let other = if named == "r0" { "r1" } else { "r0" };
+    let told = |site: &Site| site.transfer.control.progress(seat(other)).unwrap();
+    wait_for("its report", || told(&site)?.closed_for);
+    let sender = site.senders.remove("s0").unwrap();
+    sender.stop.request();
+    sender.join();
+    let finish = Finish { receiver: seat(other), ..site.transfer.control.finish().unwrap().unwrap() };
+    assert!(site.transfer.control.take_finish(&finish, None).unwrap());
+    wait_for("its report", || told(&site)?.closed_for.is_none().then_some(()));
+    let names = std::fs::read_dir(site.transfer.destination()).unwrap().map(|entry| entry.unwrap().path());
+    let is_partial = |path: &PathBuf| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b".cpt-partial-"));
+    std::fs::remove_dir_all(names.into_iter().find(is_partial).unwrap()).unwrap();
+    assert_eq!(site.receivers.remove(other).unwrap().join(), receive::Outcome::Stopped);
 }
