@@ -133,16 +133,19 @@ def test_a_pool_that_nobody_refreshes_for_minutes_carries_no_more_and_all_arrive
     left_alone(pooled)
     users = Users(pooled, tmp_path, ["unkept-1", "unkept-2"])
     users.await_joined()
+    # 100 MB take 13 minutes then, and a lease ends after four.
+    for name in users.names:
+        pooled.account.limit(name, 1)
     functions = pooled.account.aws.client("lambda")
-    known = functions.get_function_configuration(FunctionName="cpt-keep-pool")["Environment"]["Variables"]["POOL"]
-    pooled.account.configure("cpt-keep-pool", POOL="broken")
+    known = functions.get_function_configuration(FunctionName="cpt-keep-pool")["Environment"]["Variables"]
+    pooled.account.configure("cpt-keep-pool", **dict.fromkeys(known, "broken"))
     try:
         # Each lease ends by itself, though the pool, which renews them, is dead.
         pooled.account.cloud.wait_for(
             lambda: all("stoppedAt" in lease for lease in pooled.items("lease#")), LEASE_SECONDS + 60
         )
     finally:
-        pooled.account.configure("cpt-keep-pool", POOL=known)
+        pooled.account.configure("cpt-keep-pool", **known)
     users.arrive()
     left_alone(pooled)
 
