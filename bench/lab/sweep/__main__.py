@@ -24,7 +24,7 @@ from bench.lab.sweep.plan import (
     refusal,
 )
 from bench.lab.sweep.runs import Abstract, Sweep
-from bench.lab.sweep.tools import TOOLS, Machines, missing
+from bench.lab.sweep.tools import TOOLS, UNTRIED, Machines, missing
 from bench.options import count, names_among, positive
 from bench.results import Result, publish, say
 
@@ -56,7 +56,8 @@ def main(arguments: Sequence[str]) -> int:
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The options."""
     parser = argparse.ArgumentParser(prog="python -m bench.lab.sweep", description=__doc__)
-    parser.add_argument("--tools", type=names_among(TOOLS), default=[*TOOLS], help=f"of {','.join(TOOLS)}")
+    tools = [*TOOLS, *UNTRIED]
+    parser.add_argument("--tools", type=names_among(tools), default=tools, help=f"of {','.join(tools)}")
     parser.add_argument("--streams", type=_numbers, default=list(STREAMS), help="1,2,4 or 1:10")
     parser.add_argument("--windows", type=_numbers, default=list(WINDOWS), help="bytes, in the same way")
     parser.add_argument("--source", type=Path, required=True, help="the folder that is moved")
@@ -95,7 +96,7 @@ def inspect(machines: Machines, tools: Sequence[str], to: Path) -> Machine:
     reachable = subprocess.run([*machines.far, "true"], capture_output=True, check=False, timeout=20).returncode == 0
     place = next(one for one in (to, *to.resolve().parents) if one.exists())
     free = shutil.disk_usage(place).free
-    by_option = [name for name in tools if TOOLS[name].has_windows]
+    by_option = [name for name in tools if name in TOOLS and TOOLS[name].has_windows]
     return Machine(
         int(available.split()[1]) * 1024, send, receive, free, reachable, missing(tools, machines), by_option
     )

@@ -6,26 +6,17 @@ from re import fullmatch
 from typing import Annotated
 
 from pydantic import AfterValidator
-from pydantic_core import PydanticCustomError
 
-from lambdas.core.request.quantities import span_seconds
+from lambdas.core.request.quantities import SHORT_SPAN, moment_or_span, span_seconds
 
 MOST_WEIGHT = 10
 # As long as people may take to approve.
 MOST_WAIT_SECONDS = 7 * 86_400
-_SPAN = r"^[1-9][0-9]{0,8}[smhdw]$"
 _RIGHT = "write a time with its zone, e.g. 2026-12-24T06:00:00Z, or how long it may wait, e.g. 6h (s, m, h, d or w)"
 
 
 def _moment(value: str) -> str:
-    if fullmatch(_SPAN, value) is None:
-        try:
-            zoned = datetime.fromisoformat(value).tzinfo is not None
-        except ValueError:
-            zoned = False
-        if not zoned:
-            raise PydanticCustomError("moment", _RIGHT)
-    return value
+    return moment_or_span(value, _RIGHT)
 
 
 StartBy = Annotated[str, AfterValidator(_moment)]
@@ -33,7 +24,7 @@ StartBy = Annotated[str, AfterValidator(_moment)]
 
 def latest_start(start_by: str, started_at: float) -> float:
     """Unix seconds of the moment, or of the span after the execution's start; a week after it at most."""
-    if fullmatch(_SPAN, start_by):
+    if fullmatch(SHORT_SPAN, start_by):
         wanted = started_at + span_seconds(start_by)
     else:
         wanted = datetime.fromisoformat(start_by).timestamp()
@@ -60,5 +51,5 @@ def problems(
             f"$.relays.startBy: '{start_by}', and there is no price to wait for; give $.relays.maxUsdPerGB, dollars "
             "per GB, or leave it out"
         )
-    if start_by is not None and fullmatch(_SPAN, start_by) and span_seconds(start_by) > MOST_WAIT_SECONDS:
+    if start_by is not None and fullmatch(SHORT_SPAN, start_by) and span_seconds(start_by) > MOST_WAIT_SECONDS:
         yield f"$.relays.startBy: '{start_by}' is longer than a transfer may wait; write 7d at most"

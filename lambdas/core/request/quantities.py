@@ -3,6 +3,7 @@
 Units of sizes are those of SI (1 kB = 1000 B) and of IEC (1 KiB = 1024 B), in letters of either case.
 """
 
+from datetime import datetime
 from decimal import Decimal
 from re import fullmatch
 from typing import Annotated
@@ -15,6 +16,8 @@ from lambdas.core.documents import whole
 # No number that these admit has more than 64 bits.
 SIZE = r"^([0-9]{1,6}(\.[0-9]{1,6})? ?([kKmMgGtT][iI]?)?[bB]|[0-9]{1,4}(\.[0-9]{1,6})? ?[pP][iI]?[bB])$"
 SPAN = r"^[1-9][0-9]{0,8} ?[smhdw]$"
+SHORT_SPAN = r"^[1-9][0-9]{0,8}[smhdw]$"
+"""Where a moment may stand in its place."""
 SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 RIGHT_SIZE = "write bytes as a whole number, or a size with its unit, e.g. 8GB, 500MB, 1.5TiB"
 RIGHT_SPAN = "write seconds as a whole number, or a number with its unit, e.g. 90s, 10m, 2h, 7d"
@@ -36,6 +39,18 @@ def span_seconds(text: str) -> int:
     if fullmatch(SPAN, text) is None:
         raise ValueError(f"no span of time: {text}")
     return int(text[:-1]) * SECONDS[text[-1]]
+
+
+def moment_or_span(text: str, right: str) -> str:
+    """`text`, if it is a time with its zone or a span; else raises PydanticCustomError with what would be `right`."""
+    if fullmatch(SHORT_SPAN, text) is None:
+        try:
+            zoned = datetime.fromisoformat(text).tzinfo is not None
+        except ValueError:
+            zoned = False
+        if not zoned:
+            raise PydanticCustomError("moment", right)
+    return text
 
 
 def _size(value: object) -> object:

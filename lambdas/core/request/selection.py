@@ -5,13 +5,11 @@ from re import fullmatch
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
-from pydantic_core import PydanticCustomError
 
 from lambdas.core.documents import ABSOLUTE_PATH, RULE, Document
-from lambdas.core.request.quantities import SizeBytes, span_seconds
+from lambdas.core.request.quantities import SHORT_SPAN, SizeBytes, moment_or_span, span_seconds
 
 MOST_RULES = 1_000
-_AGE = r"^[1-9][0-9]{0,8}[smhdw]$"
 _RIGHT = "write a time with its zone, e.g. 2026-11-21T08:00:00Z, or an age, e.g. 30d (s, m, h, d or w)"
 
 # What the daemon refuses by name are only rules that need its own reading, e.g. a class that is never closed.
@@ -19,14 +17,7 @@ Rule = Annotated[str, Field(min_length=1, max_length=1_000, pattern=RULE)]
 
 
 def _moment(value: str) -> str:
-    if fullmatch(_AGE, value) is None:
-        try:
-            zoned = datetime.fromisoformat(value).tzinfo is not None
-        except ValueError:
-            zoned = False
-        if not zoned:
-            raise PydanticCustomError("moment", _RIGHT)
-    return value
+    return moment_or_span(value, _RIGHT)
 
 
 Moment = Annotated[str, AfterValidator(_moment)]
@@ -78,7 +69,7 @@ class Selection(Document):
 def _since(moment: str | None, started_at: float) -> int | None:
     if moment is None:
         return None
-    if fullmatch(_AGE, moment):
+    if fullmatch(SHORT_SPAN, moment):
         return int(started_at * 1e9) - span_seconds(moment) * 1_000_000_000
     # In whole seconds and microseconds apart: a float holds no nanoseconds of today.
     found = datetime.fromisoformat(moment)

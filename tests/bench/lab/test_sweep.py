@@ -6,6 +6,7 @@ import pytest
 
 from bench.lab.sweep.plan import Combination, Machine, combinations, numbers, recommended, refusal
 from bench.lab.sweep.testdata import NoRoomError, Wanted, sizes, write
+from bench.lab.sweep.tools import UNTRIED, Machines, missing
 
 MIB = 1 << 20
 MACHINE = Machine(1 << 30, 4 * MIB, 2 * MIB, 1 << 30, True, {"bbcp": "build it"}, ["iperf3"])
@@ -80,3 +81,8 @@ def test_the_least_of_what_is_within_five_per_cent_of_the_best_is_recommended() 
     }
     assert recommended(rates, "a") == Combination("a", 2, MIB)
     assert len(combinations(["a", "b"], [1, 2], [1, 2, 3])) == 12
+
+
+def test_tools_that_nobody_has_tried_are_left_out_before_the_first_run() -> None:
+    machines = Machines([], [], "127.0.0.1", Path(), sets_buffers=True)
+    assert missing(UNTRIED, machines) == dict.fromkeys(UNTRIED, "nobody has tried it with this sweep")
