@@ -20,15 +20,8 @@ TIMEOUT = 900.0
 GRIDFTP_PORT, UDT_PORT = 2811, 4850
 UDT = Path(".cache/lab/udt")
 NOBODY_WRITES = 0o777
-PEERS |= {
-    peer.name: peer
-    for peer in (
-        Peer("globus-url-copy", "-version", "apt-get install globus-gass-copy-progs globus-gridftp-server-progs"),
-        Peer("bbcp", "-#", "built from github.com/eeertekin/bbcp; no package of Debian's"),
-        Peer("bbftp", "-v", "built from software.in2p3.fr/bbftp; no package of Debian's"),
-        Peer("fdt", "-version", "fdt.jar of github.com/fast-data-transfer/fdt, and Java"),
-    )
-}
+_GRIDFTP = "apt-get install globus-gass-copy-progs globus-gridftp-server-progs"
+PEERS["globus-url-copy"] = Peer("globus-url-copy", "-version", _GRIDFTP)
 
 
 def policy(bench: Bench, source: Path, ends: tuple[Node, Node], name: str, given: Mapping[str, Any]) -> dict[str, Any]:
