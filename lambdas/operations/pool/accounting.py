@@ -4,6 +4,7 @@ from lambdas.adapters.world import World
 from lambdas.core.pool.month_account import MonthAccount, month_of
 from lambdas.core.pool.pool_node import LIVE, Lease, PoolNode
 from lambdas.core.pool.region_price import region_price
+from lambdas.core.tariff import fallback_prices
 from lambdas.core.tariff.prices import PriceBook
 
 # A look comes each minute.
@@ -13,11 +14,16 @@ _GAP_SECONDS = 3600.0
 
 
 def hour_usd(world: World, region: str) -> float:
-    """Dollars for an hour of one node, disk and address included, by the embedded table: too high rather than low."""
+    """Dollars for an hour of one node, disk and address included, by the embedded table: too high rather than low.
+
+    A type that the table does not know costs as much as the dearest family of its size.
+    """
     kind, book = world.env.pool_regions[region].instance_type, PriceBook()
     public = world.env.inter_region_path == "internet"
     known = book.find_instance_hour(kind, region)
-    return (known.usd if known else 0.0) + book.beside_instance_hour(kind, region, public=public)
+    return (known.usd if known else fallback_prices.dearest_hour(kind, region)) + book.beside_instance_hour(
+        kind, region, public=public
+    )
 
 
 def tell_price(world: World, region: str, nodes: list[PoolNode]) -> None:

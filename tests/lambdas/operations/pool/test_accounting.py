@@ -4,6 +4,7 @@ import pytest
 
 from lambdas.core.pool import pool_life
 from lambdas.core.pool.month_account import month_of
+from lambdas.core.tariff import fallback_prices
 from lambdas.operations.pool import accounting
 from tests.lambdas import pools
 from tests.lambdas.builders import WEST
@@ -23,6 +24,13 @@ def give(cloud: Cloud, moved: int = 0) -> None:
     change = pool_life.give(node, 2)
     assert change is not None
     assert cloud.pool.give(node, change, lease("first", node, tenant="acme", bytes=moved))
+
+
+def test_a_type_without_a_known_price_costs_as_much_as_the_dearest_one_of_its_size() -> None:
+    known = Cloud(pool_regions={WEST: pools.settings(WEST)})
+    unknown = Cloud(pool_regions={WEST: pools.settings(WEST, instanceType="z9.24xlarge")})
+    dear = fallback_prices.dearest_hour("z9.24xlarge", WEST)
+    assert accounting.hour_usd(unknown.world, WEST) > dear > accounting.hour_usd(known.world, WEST)
 
 
 def test_a_look_tells_the_price_by_what_is_leased() -> None:
